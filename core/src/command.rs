@@ -1,0 +1,310 @@
+//! The vocabulary of the log: everything that can change the machine, as data with no question left in it.
+//!
+//! Whatever two replicas could answer differently (now, zones, ids, randomness) was answered by the proposer and is a
+//! number here. Nothing here decides; [`crate::machine`] does. The layout is schema [`SCHEMA`]: a change of any type in it
+//! is a new schema, new variants go at the end, and the golden bytes in `storage` and `raft` hold it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::Report;
+use crate::definition::{Definition, Overlap, ScheduleName};
+use crate::event::SkipReason;
+use crate::firing::{FiringId, Kind};
+use crate::id::{AttemptNumber, Epoch, LogIndex, NodeId, Revision, Term, Uid};
+use crate::reply::Fingerprint;
+use crate::time::{Span, Timestamp};
+
+/// The version of this vocabulary on disk and wire.
+pub const SCHEMA: u16 = 1;
+
+/// One entry of the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// The proposer's time: its clock, or the log's when that is later. Refused when it would run the log's time back.
+    pub at: Timestamp,
+    /// The proposer's right to propose; refused unless it is the one in force.
+    pub epoch: Epoch,
+    /// What is to be done.
+    pub body: Body,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Body {
+    /// A leader takes office: from here on its epoch is the one in force.
+    LeaderEpoch(LeaderEpoch),
+    /// Decide what is due.
+    Tick(Tick),
+    /// Give leases on attempts.
+    Begin(Begin),
+    /// Report what became of attempts.
+    Settle(Settle),
+    /// Create or replace a schedule.
+    PutSchedule(PutSchedule),
+    /// Remove a schedule.
+    DeleteSchedule(DeleteSchedule),
+    /// Stop deciding the instants of a schedule.
+    PauseSchedule(PauseSchedule),
+    /// Decide them again.
+    ResumeSchedule(ResumeSchedule),
+    /// Fire once, now.
+    Trigger(Trigger),
+    /// Give a new node an id that was never given before.
+    AdmitNode(AdmitNode),
+}
+
+/// A leader takes office.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaderEpoch {
+    /// Who.
+    pub node: NodeId,
+    /// Counts the starts of that node's process.
+    pub incarnation: u64,
+    /// The Raft term of its leadership.
+    pub term: Term,
+}
+
+/// Everything that one look at the due index found, a bounded batch.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tick {
+    /// The common case, small on purpose: one instant that fires in time.
+    pub on_time: Vec<OnTime>,
+    /// Everything else that schedules are due for.
+    pub decisions: Vec<Decision>,
+    /// Leases that have ended.
+    pub lease_ends: Vec<(FiringId, AttemptNumber)>,
+    /// Pauses whose `until` has come.
+    pub pause_ends: Vec<PauseEnd>,
+}
+
+/// One instant of one schedule fires in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OnTime {
+    /// Which schedule.
+    pub uid: Uid,
+    /// The revision that was planned for; another one makes this a no-op.
+    pub revision: Revision,
+    /// The instant, which becomes the mark.
+    pub nominal: Timestamp,
+    /// The instant after it; [`Timestamp::NEVER`] when there is none.
+    pub next_at: Timestamp,
+}
+
+/// What becomes of the undecided instants of one schedule up to `mark`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Which schedule.
+    pub uid: Uid,
+    /// The revision that was planned for.
+    pub revision: Revision,
+    /// Runs of skipped instants, in order.
+    pub skips: Vec<Skip>,
+    /// Instants that fire, in order.
+    pub fire: Vec<(Timestamp, Kind)>,
+    /// Everything up to here is decided.
+    pub mark: Timestamp,
+    /// The instant after the mark.
+    pub next_at: Option<Timestamp>,
+    /// The schedule cannot be evaluated, for this reason: nothing is decided, it is parked.
+    pub park: Option<Box<str>>,
+}
+
+/// A run of skipped instants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skip {
+    /// Why.
+    pub reason: SkipReason,
+    /// The first of them.
+    pub from: Timestamp,
+    /// The last of them.
+    pub to: Timestamp,
+    /// How many.
+    pub count: u64,
+}
+
+/// A pause whose `until` has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PauseEnd {
+    /// Which schedule.
+    pub uid: Uid,
+    /// The `until` that was planned for.
+    pub until: Timestamp,
+    /// What was nominal in the pause, and the first instant after it.
+    pub decision: Decision,
+}
+
+/// Leases on attempts, for one holder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begin {
+    /// Who will do them.
+    pub holder: NodeId,
+    /// At most [`crate::id::PLACES_PER_ENTRY`].
+    pub items: Vec<BeginItem>,
+}
+
+/// A lease on one attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BeginItem {
+    /// Of which firing.
+    pub firing: FiringId,
+    /// Which attempt: one more than the last.
+    pub attempt: AttemptNumber,
+    /// When the lease ends.
+    pub until: Timestamp,
+}
+
+/// Reports on attempts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settle {
+    /// In the order in which they came.
+    pub items: Vec<SettleItem>,
+}
+
+/// A report on one attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettleItem {
+    /// Of which firing.
+    pub firing: FiringId,
+    /// Which attempt; refused unless it is the one that runs.
+    pub attempt: AttemptNumber,
+    /// What came of it.
+    pub report: Report,
+}
+
+/// What the proposer saw of a schedule when it planned: another revision or state at the log position makes the command
+/// a [`crate::reply::Rejection::Raced`], and the proposer plans again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// The incarnation.
+    pub uid: Uid,
+    /// Where its definition or state was last changed.
+    pub updated_index: LogIndex,
+}
+
+/// Who asks, and whether they asked before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// The principal, for `updated_by`.
+    pub by: Box<str>,
+    /// The key under which the answer is remembered.
+    pub key: Option<RequestKey>,
+}
+
+/// An idempotency key: the same key with the same fingerprint gets the first answer again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestKey {
+    /// The client's text, at most 255 characters.
+    pub text: Box<str>,
+    /// Of method, path and body: a key used again for something else is refused.
+    pub fingerprint: Fingerprint,
+    /// How long the answer is remembered.
+    pub keep: Span,
+}
+
+/// What must be so for a write to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Condition {
+    /// Nothing.
+    #[default]
+    None,
+    /// The schedule must not exist (`If-None-Match: *`).
+    Absent,
+    /// It must have been last changed there (`If-Match`).
+    Unchanged(LogIndex),
+}
+
+/// Create or replace a schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PutSchedule {
+    /// Its name.
+    pub name: ScheduleName,
+    /// Its definition, whole.
+    pub definition: Arc<Definition>,
+    /// What must be so.
+    pub condition: Condition,
+    /// What the proposer saw under that name.
+    pub seen: Option<Seen>,
+    /// What the revision before is due for, up to `at`.
+    pub before: Option<Decision>,
+    /// The first instant of the new definition after `at`.
+    pub next_at: Option<Timestamp>,
+    /// Who asks.
+    pub request: Request,
+}
+
+/// Remove a schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeleteSchedule {
+    /// Its name.
+    pub name: ScheduleName,
+    /// What must be so.
+    pub condition: Condition,
+    /// What the proposer saw under that name.
+    pub seen: Option<Seen>,
+    /// What it is due for, up to `at`.
+    pub before: Option<Decision>,
+    /// Who asks.
+    pub request: Request,
+}
+
+/// Stop deciding the instants of a schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PauseSchedule {
+    /// Its name.
+    pub name: ScheduleName,
+    /// What the proposer saw under that name.
+    pub seen: Option<Seen>,
+    /// What it is due for, up to `at`.
+    pub before: Option<Decision>,
+    /// Why, for people; empty for nothing.
+    pub note: Box<str>,
+    /// Resumes by itself then.
+    pub until: Option<Timestamp>,
+    /// Who asks.
+    pub request: Request,
+}
+
+/// Decide the instants of a schedule again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResumeSchedule {
+    /// Its name.
+    pub name: ScheduleName,
+    /// What the proposer saw under that name.
+    pub seen: Option<Seen>,
+    /// What becomes of the instants in the pause, and the first one after `at`.
+    pub decision: Option<Decision>,
+    /// Who asks.
+    pub request: Request,
+}
+
+/// Fire once, now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trigger {
+    /// The schedule's name.
+    pub name: ScheduleName,
+    /// What the proposer saw under that name.
+    pub seen: Option<Seen>,
+    /// How many triggers the proposer saw: two in one moment are told apart.
+    pub triggered: u32,
+    /// The identity that the firing gets: no instant of the schedule, so that it meets none.
+    pub nominal: Timestamp,
+    /// Instead of the definition's payload.
+    pub payload: Option<Box<str>>,
+    /// Instead of the definition's overlap policy.
+    pub overlap: Option<Overlap>,
+    /// Who asks.
+    pub request: Request,
+}
+
+/// Give a new node an id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdmitNode {
+    /// Where its peers reach it.
+    pub peer_address: Box<str>,
+    /// Where its users reach it.
+    pub api_address: Box<str>,
+    /// Who asks.
+    pub request: Request,
+}

@@ -1,0 +1,209 @@
+//! The facts of the ledger: what `apply` decided, immutable, the same on every replica.
+//!
+//! Facts are past. The layout is schema [`SCHEMA`]; see [`crate::command`] for the rules of change.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::{Lease, Report};
+use crate::definition::{Definition, ScheduleName};
+use crate::firing::{EndState, FiringId, Kind};
+use crate::id::{AttemptNumber, Epoch, NodeId, Revision, Term, Uid};
+use crate::time::{Span, Timestamp};
+
+/// The version of this vocabulary on disk and wire.
+pub const SCHEMA: u16 = 1;
+
+/// One row of the ledger; its key (log index, n) stands beside it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// The log's time.
+    pub at: Timestamp,
+    /// The fact.
+    pub event: Event,
+}
+
+/// A fact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// A leader took office; rows after it, up to the next such row, were proposed by it.
+    LeaderEpoch {
+        /// Its right.
+        epoch: Epoch,
+        /// Who.
+        node: NodeId,
+        /// The start of its process.
+        incarnation: u64,
+        /// Its Raft term.
+        term: Term,
+    },
+    /// A firing was decided.
+    Fired {
+        /// Which.
+        firing: FiringId,
+        /// By which revision.
+        revision: Revision,
+        /// Why.
+        kind: Kind,
+    },
+    /// A run of nominal instants was decided not to fire.
+    Skipped {
+        /// Of which schedule.
+        uid: Uid,
+        /// By which revision.
+        revision: Revision,
+        /// Why.
+        reason: SkipReason,
+        /// The first.
+        from: Timestamp,
+        /// The last.
+        to: Timestamp,
+        /// How many.
+        count: u64,
+    },
+    /// An attempt got its lease: from here on its holder may send.
+    Begun {
+        /// Of which firing.
+        firing: FiringId,
+        /// The lease.
+        lease: Lease,
+    },
+    /// An attempt ended.
+    Settled {
+        /// Of which firing.
+        firing: FiringId,
+        /// Which attempt.
+        attempt: AttemptNumber,
+        /// What its holder said; `None` when its lease ended first.
+        report: Option<Report>,
+        /// What follows.
+        outcome: Outcome,
+    },
+    /// A definition came into force.
+    Defined {
+        /// The incarnation.
+        uid: Uid,
+        /// Its name.
+        name: ScheduleName,
+        /// The revision.
+        revision: Revision,
+        /// The definition, whole.
+        definition: Arc<Definition>,
+        /// Who.
+        by: Box<str>,
+    },
+    /// A schedule was removed.
+    Deleted {
+        /// Which.
+        uid: Uid,
+        /// Who.
+        by: Box<str>,
+    },
+    /// A schedule was paused.
+    Paused {
+        /// Which.
+        uid: Uid,
+        /// Why.
+        note: Box<str>,
+        /// Until when.
+        until: Option<Timestamp>,
+        /// Who; `campanile` for a rule.
+        by: Box<str>,
+    },
+    /// A schedule was resumed.
+    Resumed {
+        /// Which.
+        uid: Uid,
+        /// Its search starts after this instant.
+        mark: Timestamp,
+        /// Who; `campanile` for `until`.
+        by: Box<str>,
+    },
+    /// A schedule could not be evaluated.
+    Parked {
+        /// Which.
+        uid: Uid,
+        /// Why.
+        reason: Box<str>,
+    },
+    /// Nothing more can come of a schedule.
+    Finished {
+        /// Which.
+        uid: Uid,
+    },
+    /// A node was given an id.
+    NodeAdmitted {
+        /// The id.
+        node: NodeId,
+        /// Where its peers reach it.
+        peer_address: Box<str>,
+    },
+}
+
+/// What follows from the end of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// The next attempt, from this instant on.
+    Retry {
+        /// Not before.
+        at: Timestamp,
+    },
+    /// Nothing: the firing is settled.
+    End {
+        /// How.
+        state: EndState,
+        /// From nominal to the decision, repeated here for those who read ends only.
+        lateness: Span,
+    },
+}
+
+/// Why a nominal instant did not fire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum SkipReason {
+    /// It fell into a pause.
+    PausedGap,
+    /// Another firing of the schedule ran.
+    Overlap,
+    /// It was missed for longer than the catch-up window, or the mode fires none.
+    TooLate,
+    /// A newer missed instant fires in its stead.
+    Coalesced,
+    /// Its revision was replaced.
+    Superseded,
+    /// More instants than may catch up.
+    Limit,
+}
+
+impl SkipReason {
+    /// Its name in API, CLI and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PausedGap => "paused_gap",
+            Self::Overlap => "overlap",
+            Self::TooLate => "too_late",
+            Self::Coalesced => "coalesced",
+            Self::Superseded => "superseded",
+            Self::Limit => "limit",
+        }
+    }
+}
+
+impl Event {
+    /// The schedule that it belongs to, if it belongs to one.
+    #[must_use]
+    pub fn uid(&self) -> Option<Uid> {
+        match self {
+            Self::Fired { firing, .. } | Self::Begun { firing, .. } | Self::Settled { firing, .. } => Some(firing.uid),
+            Self::Skipped { uid, .. }
+            | Self::Defined { uid, .. }
+            | Self::Deleted { uid, .. }
+            | Self::Paused { uid, .. }
+            | Self::Resumed { uid, .. }
+            | Self::Parked { uid, .. }
+            | Self::Finished { uid } => Some(*uid),
+            Self::LeaderEpoch { .. } | Self::NodeAdmitted { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What `apply` answers: the same on every replica, and what an idempotency key remembers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::Lease;
+use crate::firing::FiringId;
+use crate::id::{Epoch, LogIndex, NodeId, Revision, Uid};
+use crate::time::Timestamp;
+
+/// The first 16 bytes of a hash over method, path and body of a request.
+pub type Fingerprint = [u8; 16];
+
+/// The answer to one command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reply {
+    /// A leader has taken office; its epoch is the index of the entry.
+    InOffice(Epoch),
+    /// What came of a tick.
+    Ticked(Ticked),
+    /// What came of each item of a Begin, in its order.
+    Begun(Vec<Result<Lease, Refused>>),
+    /// What came of each item of a Settle, in its order.
+    Settled(Vec<Result<(), Refused>>),
+    /// The schedule stands like this now.
+    Schedule(Written),
+    /// The schedule is gone; `false` when there was none.
+    Deleted(bool),
+    /// A trigger's firing was decided.
+    Fired(FiringId),
+    /// A trigger met a running firing and its schedule skips then.
+    Overlapped,
+    /// The new node's id.
+    Admitted(NodeId),
+    /// Nothing was done, for this reason.
+    Rejected(Rejection),
+}
+
+/// What came of a tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Ticked {
+    /// Instants that fired.
+    pub fired: u32,
+    /// Instants that were skipped.
+    pub skipped: u64,
+    /// Decisions that another command had overtaken: they changed nothing.
+    pub stale: u32,
+}
+
+/// What a write made of a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// The incarnation.
+    pub uid: Uid,
+    /// The revision in force.
+    pub revision: Revision,
+    /// Where it was last changed: its entity tag.
+    pub updated_index: LogIndex,
+    /// What the write did.
+    pub change: Change,
+}
+
+/// What a write did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Change {
+    /// It was not there before.
+    Created,
+    /// It is different now.
+    Changed,
+    /// It was like that already.
+    Unchanged,
+}
+
+/// Why a lease or a settlement was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refused {
+    /// The firing is settled, or never was.
+    NotLive,
+    /// Another attempt is the current one: the lease was lost.
+    OtherAttempt,
+    /// It waits for a later instant.
+    NotYet(Timestamp),
+}
+
+/// Why a command did nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Rejection {
+    /// Its proposer is out of office: ask the leader of this epoch.
+    StaleEpoch(Epoch),
+    /// It would run the log's time back to before this.
+    ClockBehind(Timestamp),
+    /// The schedule changed between plan and log; plan again.
+    Raced,
+    /// No such schedule.
+    NotFound,
+    /// The schedule exists already.
+    AlreadyExists,
+    /// The schedule was changed since: its entity tag is this.
+    VersionConflict(LogIndex),
+    /// The key was used for another request.
+    KeyReused,
+    /// The definition breaks a bound; the edge should have refused it.
+    Invalid(Box<str>),
+    /// A bound of the cluster is reached.
+    Limit(Box<str>),
+}

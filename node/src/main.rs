@@ -1,0 +1,2 @@
+//! Campanile.
+fn main() {}

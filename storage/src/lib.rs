@@ -1,0 +1,16 @@
+//! Bytes and files: the log, the vote, the ledger and the images of a node.
+//!
+//! This room makes promises about *durability* and knows nothing about what the bytes mean: no schedule, no command, no
+//! consensus type is named here, and nothing in it is async. Callers hand over bytes that they encoded with [`codec`]
+//! and get an answer once the bytes are on the disk.
+//!
+//! Read in this order:
+//! - [`codec`]: how a value becomes bytes with a kind and a schema number; the only file that names the encoder.
+//! - [`error`]: what can go wrong, named by what the caller can do about it.
+//! - [`log`]: the Raft log and the vote: a small blocking trait, two implementations, and the group commit above them.
+
+pub mod codec;
+pub mod error;
+
+pub use codec::{CodecError, Kind};
+pub use error::Trouble;
