@@ -1,0 +1,80 @@
+# The verbs of Campanile. Each does all of its own set-up on a machine that has Rust.
+#
+#   make demo     three nodes on this machine, sample schedules, a receiver that prints what arrives; Ctrl-C ends it
+#   make check    format, lints, docs, licences; changes no file of the tree
+#   make fix      what `check` can mend by itself
+#   make test     check, then every test with the fixed share of faults; says where the time went
+#   make bench    the figures, from a release build of three real processes; also in target/bench.json
+#   make sim      the pure machine fed in random cuts, SEEDS seeds of it
+#   make faults   the log under KILLS kills and CUTS power cuts; the power cuts need root and loop devices
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS   += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help demo check fix test bench sim faults audit tools
+
+# One share for everybody, so that two runs of `make test` mean the same. `make faults` and `make sim` are the long ones.
+KILLS ?= 200
+CUTS  ?= 30
+SEEDS ?= 2000
+
+# Cargo.lock is part of the tree: no verb but `fix` may change it.
+CARGO := cargo
+TIMES := target/times.txt
+
+# $(call timed,what,command): runs a command and notes how long it took.
+timed = @mkdir -p target; SECONDS=0; echo "== $(1)"; $(2); \
+	printf '%6d s  %s\n' "$$SECONDS" "$(1)" >> $(TIMES)
+
+help:
+	@sed -n '3,9s/^# *//p' Makefile
+
+demo:
+	@echo "Building Campanile (some minutes the first time) ..."
+	@$(CARGO) build --release --locked -p campanile --bin campanile
+	@$(CARGO) run --release --locked --quiet -p campanile --bin campanile -- demo
+
+check: tools
+	@mkdir -p target; : > $(TIMES)
+	$(call timed,format,$(CARGO) fmt --all --check)
+	$(call timed,lints,$(CARGO) clippy --workspace --all-targets --locked -- -D warnings)
+	$(call timed,docs,RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet)
+	$(call timed,licences and bans,if $(CARGO) deny --version >/dev/null 2>&1; \
+		then $(CARGO) deny --locked check bans licenses sources; \
+		else echo "cargo-deny is not installed: licences and bans are NOT checked (cargo install cargo-deny --locked)"; fi)
+
+fix: tools
+	$(CARGO) clippy --workspace --all-targets --fix --allow-dirty --allow-staged
+	$(CARGO) fmt --all
+
+# The log goes to a file as well: cargo prints one line of time for each test binary, and the slowest are named below.
+test: check
+	$(call timed,building the tests,$(CARGO) build --workspace --bins --locked; $(CARGO) test --workspace --no-run --locked)
+	$(call timed,tests,$(CARGO) test --workspace --locked 2>&1 | tee target/test.log)
+	@echo; echo "Where the time went:"; cat $(TIMES)
+	@echo "The slowest test binaries:"
+	@awk '/^ *(Running|Doc-tests) /{name=$$2=="unittests" ? $$3 " " $$4 : $$2; if ($$1=="Doc-tests") name="docs of " $$2} \
+		/^test result: .*finished in /{sub(/s$$/, "", $$NF); printf "%8.1f s  %s\n", $$NF, name}' target/test.log \
+		| sort -rn | head -10
+
+bench:
+	@echo "Building the release binaries (some minutes the first time) ..."
+	@$(CARGO) build --release --locked -p campanile --bin campanile
+	$(CARGO) run --release --locked -p campanile-cluster-tests --bin bench
+
+# Model runs: replicas of the machine in one thread, fed from one log in random cuts, compared bit by bit. The simulation of
+# whole nodes (consensus, network, disk and clock under one seed) is a later step and will run under this verb too.
+sim:
+	SEEDS=$(SEEDS) $(CARGO) test --release --locked -p campanile-core model -- --nocapture
+
+faults:
+	KILLS=$(KILLS) CUTS=$(CUTS) $(CARGO) test --locked -p campanile-storage --test log_faults -- --nocapture
+
+# Known vulnerabilities; apart from `check` because it fetches the advisory database.
+audit:
+	$(CARGO) deny --locked check advisories
+
+tools:
+	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy
