@@ -11,6 +11,7 @@
 
 pub mod codec;
 pub mod error;
+pub mod log;
 
 pub use codec::{CodecError, Kind};
 pub use error::Trouble;

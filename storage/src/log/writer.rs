@@ -1,0 +1,122 @@
+//! The one who writes: takes what waits, writes it in order, syncs once, answers in order.
+//!
+//! ```text
+//!   take   at most 512 entries or 1 MiB, votes and cuts in the same queue
+//!   write  consecutive appends as one batch, everything else where it stands between them
+//!   sync   once for all of it
+//!   answer the callbacks, in the order of the queue; then one purge step
+//! ```
+//!
+//! It runs on a thread of its own ([`Log::open`](super::Log::open)), or wherever a simulation calls [`Writer::turn`]:
+//! nothing in a turn depends on threads or on time. A failure is never retried: it poisons the log.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Instant,
+};
+
+use super::{
+    BATCH_BYTES, BATCH_ENTRIES, Entry, LogStore,
+    group::{Job, Shared, Work},
+};
+use crate::error::Trouble;
+
+/// The writing end of a [`Log`](super::Log).
+pub struct Writer {
+    shared: Arc<Shared>,
+    store: Box<dyn LogStore>,
+    purging: bool,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("bounds", &self.store.bounds()).finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    pub(super) fn new(shared: Arc<Shared>, store: Box<dyn LogStore>) -> Self {
+        Self { shared, store, purging: true }
+    }
+
+    /// Whether a turn would do anything.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        self.purging || self.shared.has_jobs()
+    }
+
+    /// Write one batch and make it durable, then run its callbacks here; or, with nothing to write, remove some purged
+    /// keys. Does not wait for work.
+    pub fn turn(&mut self) {
+        let batch = self.shared.take(BATCH_ENTRIES, BATCH_BYTES);
+        let begun = Instant::now();
+        if !batch.jobs.is_empty() || batch.committed.is_some() {
+            let result = guarded(|| write(&mut *self.store, &batch.jobs, batch.committed.as_deref()));
+            let purges = batch.jobs.iter().any(|job| matches!(job.work, Work::Purge(..)));
+            self.purging |= purges && result.is_ok();
+            self.shared.finish(batch, &result, begun.elapsed(), self.store.disk_bytes());
+        }
+        if self.purging {
+            self.purge();
+        }
+    }
+
+    fn purge(&mut self) {
+        let step = guarded(|| self.store.purge_step());
+        self.purging = step.as_ref().is_ok_and(|more| *more);
+        if let Err(trouble) = step {
+            self.shared.poison(&trouble);
+        }
+    }
+
+    /// Take turns until the log is closed; what was accepted before that is written.
+    pub(super) fn run(mut self) {
+        while self.shared.wait(self.purging) {
+            let turn = catch_unwind(AssertUnwindSafe(|| self.turn()));
+            if turn.is_err() {
+                // Only a callback is outside the guards: a defect of a caller, which must not leave the others waiting.
+                self.shared.poison(&panicked("a callback of the log panicked"));
+            }
+        }
+    }
+}
+
+/// A panic below (sled has some) is trouble like any other failed write; the callers must hear of it.
+fn guarded<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(panicked("the store panicked")))
+}
+
+fn panicked(what: &'static str) -> Trouble {
+    Trouble::while_doing("writing the log", std::io::Error::other(what))
+}
+
+fn write(store: &mut dyn LogStore, jobs: &[Job], committed: Option<&[u8]>) -> Result<(), Trouble> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for job in jobs {
+        if let Work::Append(more) = &job.work {
+            entries.extend(more.iter().cloned());
+            continue;
+        }
+        append(store, &mut entries)?;
+        match &job.work {
+            Work::Append(_) | Work::Barrier => {}
+            Work::Vote(vote) => store.save_vote(vote)?,
+            Work::Truncate(index) => store.truncate_from(*index)?,
+            Work::Purge(index, meta) => store.purge_to(*index, meta)?,
+        }
+    }
+    append(store, &mut entries)?;
+    if let Some(committed) = committed {
+        store.save_committed(committed)?;
+    }
+    store.sync()
+}
+
+fn append(store: &mut dyn LogStore, entries: &mut Vec<Entry>) -> Result<(), Trouble> {
+    if !entries.is_empty() {
+        store.append_batch(entries)?;
+        entries.clear();
+    }
+    Ok(())
+}
