@@ -1,0 +1,64 @@
+//! The walls around third-party crates: in which files a crate may be named at all.
+//!
+//! `Cargo.toml` says which room knows a crate; this says which file of it. So a library can be replaced by changing what
+//! stands inside one wall. A path here is a prefix: `node/src/http` is `http.rs` and all of `http/`.
+
+use crate::tree::Tree;
+
+/// A crate and the only files that may name it.
+struct Fence {
+    /// As code spells it.
+    krate: &'static str,
+    inside: &'static [&'static str],
+}
+
+const FENCES: &[Fence] = &[
+    Fence { krate: "croner", inside: &["core/src/cron"] },
+    Fence { krate: "jiff", inside: &["core/src/cron"] },
+    Fence { krate: "bincode", inside: &["storage/src/codec.rs"] },
+    Fence { krate: "sled", inside: &["storage/src/log/sled", "storage/src/history"] },
+    Fence { krate: "openraft", inside: &["raft/"] },
+    Fence {
+        krate: "axum",
+        inside: &[
+            "node/src/http",
+            "node/src/demo",
+            "node/tests/",
+            "raft/src/transport",
+            "raft/tests/",
+            "cluster-tests/",
+        ],
+    },
+    Fence { krate: "hyper", inside: &["raft/src/transport", "raft/tests/", "node/src/http"] },
+    Fence { krate: "hyper_util", inside: &["raft/src/transport", "raft/tests/", "node/src/http"] },
+    Fence {
+        krate: "reqwest",
+        inside: &["node/src/client", "node/src/dispatch", "node/tests/", "cluster-tests/"],
+    },
+    Fence { krate: "clap", inside: &["node/src/cli", "node/src/main.rs"] },
+    Fence { krate: "prometheus_client", inside: &["node/src/metrics"] },
+    Fence { krate: "sd_notify", inside: &["node/src/run"] },
+    Fence { krate: "campanile_cluster_tests", inside: &["cluster-tests/"] },
+];
+
+/// Every crate that is named outside of its wall.
+pub(crate) fn findings(tree: &Tree) -> Vec<String> {
+    let mut findings = Vec::new();
+    for file in &tree.rust {
+        let source = file.source();
+        for fence in FENCES {
+            if fence.inside.iter().any(|inside| file.path.starts_with(inside)) {
+                continue;
+            }
+            findings.extend(source.lines_naming(fence.krate).into_iter().map(|line| {
+                format!(
+                    "{}:{line}: names {}, which stops at {}",
+                    file.path,
+                    fence.krate,
+                    fence.inside.join(", ")
+                )
+            }));
+        }
+    }
+    findings
+}
