@@ -99,6 +99,8 @@ pub struct Decision {
     pub uid: Uid,
     /// The revision that was planned for.
     pub revision: Revision,
+    /// The mark that was planned from; another one makes this a no-op.
+    pub after: Timestamp,
     /// Runs of skipped instants, in order.
     pub skips: Vec<Skip>,
     /// Instants that fire, in order.
@@ -286,9 +288,8 @@ pub struct Trigger {
     pub name: ScheduleName,
     /// What the proposer saw under that name.
     pub seen: Option<Seen>,
-    /// How many triggers the proposer saw: two in one moment are told apart.
-    pub triggered: u32,
-    /// The identity that the firing gets: no instant of the schedule, so that it meets none.
+    /// The identity that the firing gets: no instant of the schedule, so that it meets none; refused as raced unless it
+    /// is later than the mark and the last trigger, so that two triggers of one moment are told apart.
     pub nominal: Timestamp,
     /// Instead of the definition's payload.
     pub payload: Option<Box<str>>,

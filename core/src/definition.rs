@@ -45,6 +45,13 @@ impl ScheduleName {
         Self::new(namespace, name)
     }
 
+    /// A name that sorts before every name of that namespace: where its page begins.
+    #[must_use]
+    pub fn first_of(namespace: &str) -> Option<Self> {
+        check_segment(namespace).ok()?;
+        Some(Self(format!("{namespace}/").into()))
+    }
+
     /// `namespace/name`.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -277,10 +284,18 @@ impl Definition {
             flaws.push(Flaw { pointer: pointer.to_owned(), detail, hint: hint.to_owned() });
         };
         if self.specs.is_empty() {
-            flaw("/specs", "a schedule needs at least one spec".into(), "add one, such as {\"cron\": \"30 2 * * *\"}");
+            flaw(
+                "/specs",
+                "a schedule needs at least one spec".into(),
+                "add one, such as {\"cron\": \"30 2 * * *\"}",
+            );
         }
         if self.specs.len() > MAX_SPECS {
-            flaw("/specs", format!("{} specs; at most {MAX_SPECS}", self.specs.len()), "split it into several schedules");
+            flaw(
+                "/specs",
+                format!("{} specs; at most {MAX_SPECS}", self.specs.len()),
+                "split it into several schedules",
+            );
         }
         for (place, spec) in self.specs.iter().enumerate() {
             if let Spec::Every { every, .. } = spec
@@ -290,10 +305,18 @@ impl Definition {
             }
         }
         if self.payload.len() > MAX_PAYLOAD {
-            flaw("/payload", format!("{} bytes; at most {MAX_PAYLOAD}", self.payload.len()), "send a reference to it");
+            flaw(
+                "/payload",
+                format!("{} bytes; at most {MAX_PAYLOAD}", self.payload.len()),
+                "send a reference to it",
+            );
         }
         if self.weight() > MAX_DEFINITION {
-            flaw("/", format!("the definition is larger than {MAX_DEFINITION} bytes"), "shorten texts, headers or payload");
+            flaw(
+                "/",
+                format!("the definition is larger than {MAX_DEFINITION} bytes"),
+                "shorten texts, headers or payload",
+            );
         }
         if self.about.labels.len() > MAX_LABELS {
             flaw("/labels", format!("more than {MAX_LABELS} labels"), "keep those that you select by");
@@ -329,7 +352,11 @@ impl Definition {
             flaw("/target/webhook/timeout", format!("{}", webhook.timeout), "between 100ms and 1h");
         }
         if webhook.headers.len() > MAX_LABELS {
-            flaw("/target/webhook/headers", format!("more than {MAX_LABELS} headers"), "send the rest in the payload");
+            flaw(
+                "/target/webhook/headers",
+                format!("more than {MAX_LABELS} headers"),
+                "send the rest in the payload",
+            );
         }
     }
 
@@ -337,7 +364,9 @@ impl Definition {
     #[must_use]
     pub fn weight(&self) -> usize {
         let Target::Webhook(webhook) = &self.target;
-        let pairs = |map: &BTreeMap<Box<str>, Box<str>>| -> usize { map.iter().map(|(k, v)| k.len() + v.len() + 16).sum() };
+        let pairs = |map: &BTreeMap<Box<str>, Box<str>>| -> usize {
+            map.iter().map(|(k, v)| k.len() + v.len() + 16).sum()
+        };
         self.payload.len()
             + self.about.display_name.len()
             + self.about.description.len()

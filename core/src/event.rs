@@ -195,7 +195,9 @@ impl Event {
     #[must_use]
     pub fn uid(&self) -> Option<Uid> {
         match self {
-            Self::Fired { firing, .. } | Self::Begun { firing, .. } | Self::Settled { firing, .. } => Some(firing.uid),
+            Self::Fired { firing, .. } | Self::Begun { firing, .. } | Self::Settled { firing, .. } => {
+                Some(firing.uid)
+            }
             Self::Skipped { uid, .. }
             | Self::Defined { uid, .. }
             | Self::Deleted { uid, .. }

@@ -38,7 +38,9 @@ impl fmt::Display for FiringId {
         out.write_str("frg_")?;
         for place in 0..DIGITS {
             // 160 bits: 128 of `high`, then 32 of the run.
-            let bit = |n: usize| if n < 128 { (high >> (127 - n)) & 1 } else { u128::from(self.run.0 >> (159 - n)) & 1 };
+            let bit = |n: usize| {
+                if n < 128 { (high >> (127 - n)) & 1 } else { u128::from(self.run.0 >> (159 - n)) & 1 }
+            };
             let digit = (0..5).fold(0, |digit, n| digit << 1 | bit(place * 5 + n) as usize);
             fmt::Write::write_char(out, ALPHABET[digit] as char)?;
         }

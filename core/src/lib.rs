@@ -6,15 +6,44 @@
 //! This room must not know tokio, openraft, sled, axum, the wall clock, randomness or hash order; `clippy.toml` and
 //! `Cargo.toml` hold it to that.
 
-pub mod attempt;
-pub mod command;
-pub mod cron;
-pub mod definition;
-pub mod event;
-pub mod firing;
-pub mod id;
-pub mod reply;
-pub mod retry;
-pub mod schedule;
-pub mod spec;
 pub mod time;
+
+pub mod id;
+
+pub mod cron;
+
+pub mod spec;
+
+pub mod definition;
+
+pub mod series;
+
+pub mod attempt;
+
+pub mod firing;
+
+pub mod schedule;
+
+pub mod retry;
+
+pub mod reply;
+
+pub mod command;
+
+pub mod event;
+
+pub mod request;
+
+pub mod due;
+
+pub mod state;
+
+pub mod machine;
+
+pub mod plan;
+
+pub mod query;
+
+pub mod invariant;
+
+pub mod image;

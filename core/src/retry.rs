@@ -42,11 +42,15 @@ mod tests {
     fn waits_stay_under_a_doubling_ceiling_and_spread_over_it() {
         let policy = RetryPolicy::default();
         for (attempt, ceiling) in [(1, 1_000), (2, 2_000), (5, 16_000), (7, 60_000), (1_000, 60_000)] {
-            let waits: Vec<u64> =
-                (0..1_000).map(|n| wait_after(&policy, firing(n), AttemptNumber(attempt)).as_millis()).collect();
+            let waits: Vec<u64> = (0..1_000)
+                .map(|n| wait_after(&policy, firing(n), AttemptNumber(attempt)).as_millis())
+                .collect();
             assert!(waits.iter().all(|wait| (1..=ceiling).contains(wait)), "attempt {attempt}");
             let mean = waits.iter().sum::<u64>() / 1_000;
-            assert!((ceiling * 2 / 5..ceiling * 3 / 5).contains(&mean), "attempt {attempt}: mean {mean} of {ceiling}");
+            assert!(
+                (ceiling * 2 / 5..ceiling * 3 / 5).contains(&mean),
+                "attempt {attempt}: mean {mean} of {ceiling}"
+            );
         }
     }
 

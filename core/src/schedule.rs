@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::command::Seen;
 use crate::definition::{Definition, ScheduleName};
-use crate::firing::{EndState, FiringId};
-use crate::id::{LogIndex, Revision, Uid};
+use crate::firing::EndState;
+use crate::id::{LogIndex, Revision, Run, Uid};
 use crate::time::{Span, Timestamp};
 
 /// How many outcomes a schedule keeps beside it; older ones are in the ledger.
@@ -33,7 +34,7 @@ pub struct Schedule {
     /// Where in the log that was; the entity tag.
     pub updated_index: LogIndex,
     /// Who did it.
-    pub updated_by: Box<str>,
+    pub updated_by: Arc<str>,
     /// Whether instants are decided.
     pub state: State,
     /// The last nominal instant that has been decided. Only moves forward.
@@ -44,12 +45,12 @@ pub struct Schedule {
     pub fired: u64,
     /// How many firings are not settled yet.
     pub live: u32,
-    /// Counts the manual firings: two triggers of the same moment are told apart by it.
-    pub triggered: u32,
+    /// The nominal of the last manual firing: the next one is later, so that two of one moment are told apart.
+    pub triggered_at: Timestamp,
     /// Failed firings since the last success.
     pub consecutive_failures: u32,
-    /// The newest last.
-    pub outcomes: VecDeque<Outcome>,
+    /// The newest last; shared, since a tick copies the schedule but not its past.
+    pub outcomes: Option<Arc<VecDeque<PastFiring>>>,
 }
 
 /// Whether the instants of a schedule are decided.
@@ -75,9 +76,11 @@ pub enum State {
 
 /// What one firing came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// The firing.
-    pub firing: FiringId,
+pub struct PastFiring {
+    /// The nominal of the firing.
+    pub nominal: Timestamp,
+    /// Its run.
+    pub run: Run,
     /// How it ended.
     pub state: EndState,
     /// How many attempts it took.
@@ -88,16 +91,30 @@ pub struct Outcome {
 
 impl Schedule {
     /// Remembers what a firing came to, and counts failures in a row.
-    pub(crate) fn remember(&mut self, outcome: Outcome) {
+    pub(crate) fn remember(&mut self, outcome: PastFiring) {
         self.consecutive_failures = match outcome.state {
             EndState::Succeeded => 0,
             EndState::Cancelled => self.consecutive_failures,
-            EndState::Failed | EndState::TimedOut | EndState::Unknown => self.consecutive_failures.saturating_add(1),
+            EndState::Failed | EndState::TimedOut | EndState::Unknown => {
+                self.consecutive_failures.saturating_add(1)
+            }
         };
-        if self.outcomes.len() == KEPT_OUTCOMES {
-            self.outcomes.pop_front();
+        let outcomes = Arc::make_mut(self.outcomes.get_or_insert_default());
+        if outcomes.len() == KEPT_OUTCOMES {
+            outcomes.pop_front();
         }
-        self.outcomes.push_back(outcome);
+        outcomes.push_back(outcome);
+    }
+
+    /// The last outcomes, the newest first.
+    pub fn newest_outcomes(&self) -> impl Iterator<Item = &PastFiring> {
+        self.outcomes.iter().flat_map(|outcomes| outcomes.iter().rev())
+    }
+
+    /// What a proposer saw of it.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        Seen { uid: self.uid, updated_index: self.updated_index }
     }
 
     /// Whether its instants are decided.

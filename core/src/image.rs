@@ -1,0 +1,160 @@
+//! The machine as one value that can be written and read: what a snapshot carries. Indexes are not in it.
+//!
+//! Taking an image is a shallow copy ([`Image::of`] on a clone of the machine, away from apply). The layout is schema
+//! [`SCHEMA`]: a change of any type in it is a new schema.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::AttemptEnd;
+use crate::definition::Definition;
+use crate::firing::{Decided, Firing, FiringId, Kind, Phase};
+use crate::id::{AttemptNumber, LogIndex, NodeId, Revision};
+use crate::invariant;
+use crate::machine::Machine;
+use crate::request::Remembered;
+use crate::schedule::Schedule;
+use crate::state::{Office, State};
+use crate::time::Timestamp;
+
+/// The version of the layout.
+pub const SCHEMA: u16 = 1;
+
+/// A whole machine at one index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    applied: LogIndex,
+    clock: Timestamp,
+    office: Office,
+    next_node: NodeId,
+    schedules: Vec<Arc<Schedule>>,
+    firings: Vec<Live>,
+    requests: Vec<(Arc<str>, Arc<Remembered>)>,
+}
+
+/// A live firing; its definition only when it is not that of its schedule any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Live {
+    id: FiringId,
+    kind: Kind,
+    revision: Revision,
+    definition: Option<Arc<Definition>>,
+    decided: Decided,
+    payload: Option<Box<str>>,
+    overtaken_at: Option<Timestamp>,
+    attempt: AttemptNumber,
+    last_end: Option<AttemptEnd>,
+    phase: Phase,
+}
+
+/// An image that no machine can have made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage(pub String);
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "the image contradicts itself: {}", self.0)
+    }
+}
+
+impl std::error::Error for Damage {}
+
+impl Image {
+    /// The image of a machine.
+    #[must_use]
+    pub fn of(machine: &Machine) -> Self {
+        let state: &State = machine;
+        Self {
+            applied: state.applied,
+            clock: state.clock,
+            office: state.office,
+            next_node: state.next_node,
+            schedules: state.schedules.values().cloned().collect(),
+            firings: state.firings.values().map(|firing| Live::of(state, firing)).collect(),
+            requests: state
+                .requests
+                .iter()
+                .map(|(key, remembered)| (key.clone(), remembered.clone()))
+                .collect(),
+        }
+    }
+
+    /// The last entry that the machine had applied.
+    #[must_use]
+    pub fn applied(&self) -> LogIndex {
+        self.applied
+    }
+
+    /// The machine that made this, its indexes built anew.
+    ///
+    /// # Errors
+    /// [`Damage`] when no machine can have made it: it must not be started from.
+    pub fn into_machine(self) -> Result<Machine, Damage> {
+        let mut state = State {
+            applied: self.applied,
+            clock: self.clock,
+            office: self.office,
+            next_node: self.next_node,
+            ..State::default()
+        };
+        for schedule in self.schedules {
+            if state.schedules.contains_key(&schedule.uid) || state.names.contains_key(&schedule.name) {
+                return Err(Damage(format!("schedule {} is in it twice", schedule.name)));
+            }
+            state.insert(Arc::unwrap_or_clone(schedule));
+        }
+        for live in self.firings {
+            let firing = live.into_firing(&state)?;
+            if state.firings.contains_key(&firing.id) {
+                return Err(Damage(format!("firing {} is in it twice", firing.id)));
+            }
+            state.insert_firing(firing);
+        }
+        for (key, remembered) in self.requests {
+            state.requests.enter(key, Arc::unwrap_or_clone(remembered));
+        }
+        let machine = Machine::of(state);
+        invariant::check(&machine).map_err(Damage)?;
+        Ok(machine)
+    }
+}
+
+impl Live {
+    fn of(state: &State, firing: &Firing) -> Self {
+        let current =
+            state.schedule(firing.id.uid).is_some_and(|schedule| schedule.revision == firing.revision);
+        Self {
+            id: firing.id,
+            kind: firing.kind,
+            revision: firing.revision,
+            definition: (!current).then(|| firing.definition.clone()),
+            decided: firing.decided,
+            payload: firing.payload.clone(),
+            overtaken_at: firing.overtaken_at,
+            attempt: firing.attempt,
+            last_end: firing.last_end,
+            phase: firing.phase,
+        }
+    }
+
+    fn into_firing(self, state: &State) -> Result<Firing, Damage> {
+        let definition = match (self.definition, state.schedule(self.id.uid)) {
+            (Some(definition), _) => definition,
+            (None, Some(schedule)) if schedule.revision == self.revision => schedule.definition.clone(),
+            _ => return Err(Damage(format!("firing {} has no definition", self.id))),
+        };
+        Ok(Firing {
+            id: self.id,
+            kind: self.kind,
+            revision: self.revision,
+            definition,
+            decided: self.decided,
+            payload: self.payload,
+            overtaken_at: self.overtaken_at,
+            attempt: self.attempt,
+            last_end: self.last_end,
+            phase: self.phase,
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! What must be true of every machine at every index. Walks all of it, so it belongs into tests, simulations and the
+//! reading of an image, not on the way of a tick.
+
+use crate::due::DueIndex;
+use crate::firing::Phase;
+use crate::machine::Machine;
+use crate::schedule::State;
+
+/// Looks for a contradiction.
+///
+/// # Errors
+/// The first one, in words.
+pub fn check(machine: &Machine) -> Result<(), String> {
+    names_and_schedules_agree(machine)?;
+    schedules_make_sense(machine)?;
+    firings_make_sense(machine)?;
+    indexes_are_what_they_would_be_built_anew(machine)
+}
+
+fn names_and_schedules_agree(machine: &Machine) -> Result<(), String> {
+    if machine.names.len() != machine.schedules.len() {
+        return Err(format!("{} names for {} schedules", machine.names.len(), machine.schedules.len()));
+    }
+    for (name, uid) in &machine.names {
+        if machine.schedule(*uid).is_none_or(|schedule| schedule.name != *name || schedule.uid != *uid) {
+            return Err(format!("the name {name} does not lead to its schedule"));
+        }
+    }
+    Ok(())
+}
+
+fn schedules_make_sense(machine: &Machine) -> Result<(), String> {
+    for schedule in machine.schedules.values() {
+        let name = &schedule.name;
+        if schedule.mark > machine.clock() {
+            return Err(format!("the mark of {name} is ahead of the log's time"));
+        }
+        if schedule.next_at.is_some_and(|next_at| next_at <= schedule.mark) {
+            return Err(format!("the next instant of {name} is not after its mark"));
+        }
+        if (schedule.state == State::Active) != schedule.next_at.is_some() {
+            return Err(format!("{name} is {:?} with next instant {:?}", schedule.state, schedule.next_at));
+        }
+        let live = machine.live_of(schedule.uid).count();
+        if live != schedule.live as usize {
+            return Err(format!("{name} counts {} live firings of {live}", schedule.live));
+        }
+    }
+    Ok(())
+}
+
+fn firings_make_sense(machine: &Machine) -> Result<(), String> {
+    for firing in machine.live() {
+        let id = firing.id;
+        if firing.decided.at < id.nominal {
+            return Err(format!("{id:?} was decided before its nominal"));
+        }
+        match firing.phase {
+            Phase::Running(lease) if lease.attempt != firing.attempt => {
+                return Err(format!("{id:?} runs attempt {} of {}", lease.attempt, firing.attempt));
+            }
+            Phase::Queued if firing.attempt.0 != 0 => {
+                return Err(format!("{id:?} is queued after an attempt"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn indexes_are_what_they_would_be_built_anew(machine: &Machine) -> Result<(), String> {
+    let mut due = DueIndex::default();
+    machine.schedules.values().for_each(|schedule| due.enter(schedule));
+    machine.live().for_each(|firing| due.enter_firing(firing));
+    if due == machine.due { Ok(()) } else { Err("the due index is not what the state makes of it".into()) }
+}

@@ -1,0 +1,144 @@
+//! The machine: decides what each command of the log means, the same on every replica.
+//!
+//! [`Machine::apply`] is one match with a line an arm; each family of commands has a file of its own over
+//! [`crate::state`]. It must not know a clock, a zone, randomness or IO: those questions were answered by the proposer.
+//! A refusal is a [`Reply`]; a broken invariant is a panic, which stops the node while the others go on.
+
+mod decide;
+mod leader;
+mod lease;
+mod schedule;
+mod settle;
+mod tick;
+mod trigger;
+
+use std::ops::Deref;
+
+use crate::command::{Body, Command, Request};
+use crate::event::{Event, Row};
+use crate::firing::Decided;
+use crate::id::LogIndex;
+use crate::reply::{Rejection, Reply};
+use crate::state::State;
+
+/// The replicated machine. Reads as its [`State`]; only [`Machine::apply`] changes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Machine {
+    state: State,
+}
+
+impl Deref for Machine {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl Machine {
+    pub(crate) fn of(state: State) -> Self {
+        Self { state }
+    }
+
+    /// Applies the entry at `index` and says what it answers and what has happened.
+    ///
+    /// # Panics
+    /// When `index` was applied before or an invariant is broken: a defect, the node must stop.
+    pub fn apply(&mut self, index: LogIndex, command: &Command) -> (Reply, Vec<Row>) {
+        self.pass(index);
+        if let Err(rejection) = self.admit(command) {
+            return (Reply::Rejected(rejection), Vec::new());
+        }
+        let state = &mut self.state;
+        state.clock = command.at;
+        state.requests.forget_until(command.at);
+        let mut turn = Turn {
+            moment: Decided { at: command.at, index, epoch: command.epoch },
+            state,
+            events: Vec::new(),
+        };
+        let reply = turn.once(&command.body);
+        let at = command.at;
+        (reply, turn.events.into_iter().map(|event| Row { at, event }).collect())
+    }
+
+    /// Passes an entry that carries no command (a blank one, a change of membership).
+    ///
+    /// # Panics
+    /// When `index` was applied before.
+    pub fn pass(&mut self, index: LogIndex) {
+        assert!(index > self.state.applied, "entry {index} comes after {}", self.state.applied);
+        self.state.applied = index;
+    }
+
+    /// Only the leader in office may propose, and the log's time never runs back.
+    fn admit(&self, command: &Command) -> Result<(), Rejection> {
+        let takes_office = matches!(command.body, Body::LeaderEpoch(_));
+        if !takes_office && command.epoch != self.state.office.epoch {
+            return Err(Rejection::StaleEpoch(self.state.office.epoch));
+        }
+        if command.at < self.state.clock {
+            return Err(Rejection::ClockBehind(self.state.clock));
+        }
+        Ok(())
+    }
+}
+
+/// One command being decided: the moment of the log, the state, and what has happened so far.
+struct Turn<'a> {
+    moment: Decided,
+    state: &'a mut State,
+    events: Vec<Event>,
+}
+
+impl Turn<'_> {
+    /// A request that was answered before gets the same answer and does nothing.
+    fn once(&mut self, body: &Body) -> Reply {
+        let Some(request) = request_of(body) else { return self.act(body) };
+        match self.state.requests.recall(request) {
+            Err(rejection) => Reply::Rejected(rejection),
+            Ok(Some(reply)) => reply,
+            Ok(None) => {
+                let reply = self.act(body);
+                self.state.requests.remember(self.moment.at, request, &reply);
+                reply
+            }
+        }
+    }
+
+    fn act(&mut self, body: &Body) -> Reply {
+        match body {
+            Body::LeaderEpoch(command) => leader::take_office(self, command),
+            Body::Tick(command) => tick::tick(self, command),
+            Body::Begin(command) => lease::begin(self, command),
+            Body::Settle(command) => settle::settle(self, command),
+            Body::PutSchedule(command) => or_rejected(schedule::put(self, command)),
+            Body::DeleteSchedule(command) => or_rejected(schedule::delete(self, command)),
+            Body::PauseSchedule(command) => or_rejected(schedule::pause(self, command)),
+            Body::ResumeSchedule(command) => or_rejected(schedule::resume(self, command)),
+            Body::Trigger(command) => or_rejected(trigger::trigger(self, command)),
+            Body::AdmitNode(command) => leader::admit_node(self, command),
+        }
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.events.push(event);
+    }
+}
+
+fn or_rejected(result: Result<Reply, Rejection>) -> Reply {
+    result.unwrap_or_else(Reply::Rejected)
+}
+
+/// Who asks, for the commands of users.
+fn request_of(body: &Body) -> Option<&Request> {
+    match body {
+        Body::PutSchedule(command) => Some(&command.request),
+        Body::DeleteSchedule(command) => Some(&command.request),
+        Body::PauseSchedule(command) => Some(&command.request),
+        Body::ResumeSchedule(command) => Some(&command.request),
+        Body::Trigger(command) => Some(&command.request),
+        Body::AdmitNode(command) => Some(&command.request),
+        Body::LeaderEpoch(_) | Body::Tick(_) | Body::Begin(_) | Body::Settle(_) => None,
+    }
+}

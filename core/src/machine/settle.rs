@@ -1,0 +1,153 @@
+//! The end of an attempt: a report of its holder, or of the clock. Retry or end is decided here, by the policy of the
+//! revision that fired.
+
+use super::{Turn, schedule};
+use crate::attempt::{AttemptEnd, MAX_OUTPUT, Report, Verdict};
+use crate::command::{Settle, SettleItem};
+use crate::definition::Delivery;
+use crate::event::{Event, Outcome};
+use crate::firing::{EndState, Firing, FiringId, Phase};
+use crate::id::AttemptNumber;
+use crate::reply::{Refused, Reply};
+use crate::retry::wait_after;
+use crate::schedule::PastFiring;
+use crate::time::{Span, Timestamp};
+
+/// A receiver may ask for a longer wait than the policy's, up to this.
+const MAX_RETRY_AFTER: Span = Span::from_secs(3600);
+
+pub(super) fn settle(turn: &mut Turn<'_>, command: &Settle) -> Reply {
+    let settle = |item| settle_one(turn, item);
+    Reply::Settled(command.items.iter().map(settle).collect())
+}
+
+fn settle_one(turn: &mut Turn<'_>, item: &SettleItem) -> Result<(), Refused> {
+    running(turn, item.firing, item.attempt)?;
+    end_attempt(turn, item.firing, Some(&item.report));
+    Ok(())
+}
+
+/// Ends a lease whose time is over; `false` when it is not, or is another's by now.
+pub(super) fn end_lease(turn: &mut Turn<'_>, id: FiringId, attempt: AttemptNumber) -> bool {
+    let over = running(turn, id, attempt).is_ok_and(|until| until <= turn.moment.at);
+    if over {
+        end_attempt(turn, id, None);
+    }
+    over
+}
+
+/// The end of the lease of that very attempt.
+fn running(turn: &Turn<'_>, id: FiringId, attempt: AttemptNumber) -> Result<Timestamp, Refused> {
+    let firing = turn.state.firing(id).ok_or(Refused::NotLive)?;
+    match firing.phase {
+        Phase::Running(lease) if lease.attempt == attempt => Ok(lease.until),
+        _ => Err(Refused::OtherAttempt),
+    }
+}
+
+fn end_attempt(turn: &mut Turn<'_>, id: FiringId, report: Option<&Report>) {
+    let Some(firing) = turn.state.firing(id).cloned() else { return };
+    let end = report.map_or(AttemptEnd::LeaseEnded, |report| AttemptEnd::Reported(report.verdict));
+    match next_attempt(turn, &firing, end) {
+        Ok(at) => {
+            turn.state.change_firing(id, |firing| {
+                firing.last_end = Some(end);
+                firing.phase = Phase::Waiting { until: at };
+            });
+            turn.tell(settled(&firing, report, Outcome::Retry { at }));
+        }
+        Err(state) => {
+            end_firing(turn, &firing, report, state);
+            if end == AttemptEnd::Reported(Verdict::Gone) {
+                schedule::pause_by_rule(turn, id.uid, "the receiver is gone (410)");
+            }
+        }
+    }
+}
+
+/// When the firing is tried again, or how it ends.
+fn next_attempt(turn: &Turn<'_>, firing: &Firing, end: AttemptEnd) -> Result<Timestamp, EndState> {
+    let policy = &firing.definition.policy;
+    let gave_up = match end {
+        AttemptEnd::Reported(Verdict::Succeeded) => return Err(EndState::Succeeded),
+        AttemptEnd::Reported(Verdict::Refused | Verdict::Gone) => return Err(EndState::Failed),
+        AttemptEnd::Reported(Verdict::TimedOut) => EndState::TimedOut,
+        AttemptEnd::Reported(Verdict::Retry { .. } | Verdict::NotSent) | AttemptEnd::LeaseEnded => {
+            EndState::Failed
+        }
+    };
+    if policy.delivery == Delivery::AtMostOnce {
+        match end {
+            AttemptEnd::Reported(Verdict::NotSent) => {}
+            AttemptEnd::Reported(Verdict::TimedOut) | AttemptEnd::LeaseEnded => {
+                return Err(EndState::Unknown);
+            }
+            AttemptEnd::Reported(_) => return Err(gave_up),
+        }
+    }
+    if turn.state.schedule(firing.id.uid).is_none() {
+        return Err(EndState::Cancelled);
+    }
+    if firing.attempt.0 >= policy.retry.max_attempts {
+        return Err(gave_up);
+    }
+    let at = retry_at(turn, firing, end);
+    if policy.retry.until_next && firing.overtaken_at.is_some_and(|next| at >= next) {
+        return Err(gave_up);
+    }
+    Ok(at)
+}
+
+fn retry_at(turn: &Turn<'_>, firing: &Firing, end: AttemptEnd) -> Timestamp {
+    let now = turn.moment.at;
+    let by_policy = now + wait_after(&firing.definition.policy.retry, firing.id, firing.attempt);
+    match end {
+        AttemptEnd::Reported(Verdict::Retry { not_before: Some(asked) }) => {
+            by_policy.max(asked.min(now + MAX_RETRY_AFTER))
+        }
+        _ => by_policy,
+    }
+}
+
+/// Takes a firing out of the machine; its story is in the ledger from here on.
+pub(super) fn end_firing(turn: &mut Turn<'_>, firing: &Firing, report: Option<&Report>, state: EndState) {
+    let lateness = firing.lateness();
+    turn.state.remove_firing(firing.id);
+    turn.tell(settled(firing, report, Outcome::End { state, lateness }));
+    let failures = turn.state.touch(firing.id.uid, |schedule| {
+        schedule.remember(PastFiring {
+            nominal: firing.id.nominal,
+            run: firing.id.run,
+            state,
+            attempts: firing.attempt.0,
+            lateness,
+        });
+        (schedule.consecutive_failures, schedule.definition.policy.pause_after_failures)
+    });
+    if let Some((failures, Some(limit))) = failures
+        && failures >= limit
+        && state != EndState::Succeeded
+    {
+        schedule::pause_by_rule(turn, firing.id.uid, &format!("{failures} failed firings in a row"));
+    }
+}
+
+fn settled(firing: &Firing, report: Option<&Report>, outcome: Outcome) -> Event {
+    let report = report.cloned().map(|mut report| {
+        shorten(&mut report.error);
+        shorten(&mut report.output);
+        report
+    });
+    Event::Settled { firing: firing.id, attempt: firing.attempt, report, outcome }
+}
+
+/// Keeps the tail: the end of an output is what tells.
+fn shorten(text: &mut Box<str>) {
+    if text.len() > MAX_OUTPUT {
+        let mut start = text.len() - MAX_OUTPUT;
+        while !text.is_char_boundary(start) {
+            start += 1;
+        }
+        *text = text[start..].into();
+    }
+}

@@ -1,0 +1,68 @@
+//! A tick: what one look at the due index found, decided at its place in the log.
+//!
+//! A late or repeated tick changes nothing: each part names what it was planned for (revision and mark, attempt, `until`),
+//! and what has moved on since is counted as stale and left to the next tick.
+
+use super::{Turn, decide, schedule, settle};
+use crate::command::{Decision, OnTime, PauseEnd, Tick};
+use crate::firing::Kind;
+use crate::reply::{Reply, Ticked};
+use crate::schedule::State;
+use crate::time::Timestamp;
+
+pub(super) fn tick(turn: &mut Turn<'_>, command: &Tick) -> Reply {
+    let mut ticked = Ticked::default();
+    for item in &command.on_time {
+        fire_on_time(turn, item, &mut ticked);
+    }
+    for decision in &command.decisions {
+        decide_one(turn, decision, &mut ticked);
+    }
+    for (firing, attempt) in &command.lease_ends {
+        if !settle::end_lease(turn, *firing, *attempt) {
+            ticked.stale += 1;
+        }
+    }
+    for end in &command.pause_ends {
+        end_pause(turn, end, &mut ticked);
+    }
+    Reply::Ticked(ticked)
+}
+
+/// The next nominal instant of an active schedule has come.
+fn fire_on_time(turn: &mut Turn<'_>, item: &OnTime, ticked: &mut Ticked) {
+    let current = turn.state.schedule(item.uid).is_some_and(|schedule| {
+        schedule.is_active()
+            && schedule.revision == item.revision
+            && item.nominal > schedule.mark
+            && item.nominal <= turn.moment.at
+    });
+    if !current {
+        ticked.stale += 1;
+        return;
+    }
+    let next_at = (item.next_at != Timestamp::NEVER).then_some(item.next_at);
+    decide::fire_nominal(turn, item.uid, item.nominal, Kind::Scheduled, next_at, ticked);
+    decide::move_mark(turn, item.uid, item.nominal, next_at);
+}
+
+fn decide_one(turn: &mut Turn<'_>, decision: &Decision, ticked: &mut Ticked) {
+    let active = turn.state.schedule(decision.uid).is_some_and(|schedule| schedule.is_active());
+    if active && decide::is_current(turn, decision) {
+        decide::carry_out(turn, decision, ticked);
+    } else {
+        ticked.stale += 1;
+    }
+}
+
+fn end_pause(turn: &mut Turn<'_>, end: &PauseEnd, ticked: &mut Ticked) {
+    let current = end.until <= turn.moment.at
+        && turn.state.schedule(end.uid).is_some_and(
+            |schedule| matches!(schedule.state, State::Paused { until: Some(until), .. } if until == end.until),
+        );
+    if current && decide::is_current(turn, &end.decision) {
+        schedule::go_on(turn, &end.decision, "campanile", ticked);
+    } else {
+        ticked.stale += 1;
+    }
+}

@@ -1,0 +1,193 @@
+//! Proposes: looks at the machine and the time and says what a command should hold. Zones and cron are evaluated here, by
+//! the proposer only; what leaves is numbers.
+//!
+//! It changes nothing and reads no clock: `now` is an argument. A plan may be overtaken on its way to the log; then
+//! `apply` finds it stale and it is planned again. One schedule never harms another: what cannot be evaluated is parked.
+
+mod catch_up;
+mod write;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::command::{Decision, OnTime, PauseEnd, Tick};
+use crate::cron::CronCache;
+use crate::definition::Definition;
+use crate::due::Due;
+use crate::firing::Phase;
+use crate::id::Uid;
+use crate::schedule::{Schedule, State as ScheduleState};
+use crate::series::{BadSpec, Series};
+use crate::state::State;
+use crate::time::{Span, Timestamp};
+
+pub use write::{PauseUntil, ResumeFrom, Wanted};
+
+/// How many parsed patterns a planner keeps: one per distinct text, zone and options.
+const CACHED_CRONS: usize = 4096;
+
+/// Settings of the cluster that planning depends on. They travel in no command: their consequences do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Instants younger than this are never missed: what tells a failover from an outage.
+    pub failover_grace: Span,
+    /// At most so many missed instants of one schedule fire at once; the older ones are skipped `limit`.
+    pub max_catch_up: usize,
+    /// At most so many instants in one Tick, so that an entry stays small.
+    pub instants_per_tick: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { failover_grace: Span::from_secs(30), max_catch_up: 1_000, instants_per_tick: 3_000 }
+    }
+}
+
+/// Plans commands. Keeps parsed patterns, and nothing that matters.
+#[derive(Debug)]
+pub struct Planner {
+    options: Options,
+    crons: CronCache,
+}
+
+impl Planner {
+    /// A planner with those settings.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self { options, crons: CronCache::new(CACHED_CRONS) }
+    }
+
+    /// The parsed patterns, for those who preview.
+    pub fn crons(&mut self) -> &mut CronCache {
+        &mut self.crons
+    }
+
+    /// Everything that is due at or before `now`, a bounded batch; `None` when nothing is. Ask again after it was
+    /// applied: there may be more.
+    pub fn tick(&mut self, state: &State, now: Timestamp) -> Option<Tick> {
+        let mut tick = Tick::default();
+        let mut instants = 0;
+        for (at, due) in state.due().ticks() {
+            if at > now || instants >= self.options.instants_per_tick {
+                break;
+            }
+            instants += 1 + match due {
+                Due::Schedule(uid) => self.plan_schedule(state, uid, now, &mut tick),
+                Due::PauseEnd(uid) => self.plan_pause_end(state, uid, at, now, &mut tick),
+                Due::LeaseEnd(id) => {
+                    if let Some(Phase::Running(lease)) = state.firing(id).map(|firing| firing.phase) {
+                        tick.lease_ends.push((id, lease.attempt));
+                    }
+                    0
+                }
+            };
+        }
+        (instants > 0).then_some(tick)
+    }
+
+    /// Adds what a due schedule has to decide; answers how many instants beyond the first that is.
+    fn plan_schedule(&mut self, state: &State, uid: Uid, now: Timestamp, tick: &mut Tick) -> usize {
+        let Some(schedule) = state.schedule(uid) else { return 0 };
+        if let Some(on_time) =
+            self.guarded(schedule, |planner, schedule| planner.on_time(schedule, now)).ok().flatten()
+        {
+            tick.on_time.push(on_time);
+            return 0;
+        }
+        let decision = up_to_its_last_instant(self.decide(schedule, now));
+        let instants = decision.fire.len() + decision.skips.len();
+        tick.decisions.push(decision);
+        instants
+    }
+
+    /// The common case: exactly one instant is undecided, and it is not old.
+    fn on_time(&mut self, schedule: &Schedule, now: Timestamp) -> Result<Option<OnTime>, BadSpec> {
+        let series = self.series(&schedule.definition)?;
+        let grace = now - self.options.failover_grace;
+        let Some(nominal) = series.next(schedule.mark).map(|o| o.at).filter(|at| *at <= now && *at >= grace)
+        else {
+            return Ok(None);
+        };
+        let next_at = series.next(nominal).map_or(Timestamp::NEVER, |occurrence| occurrence.at);
+        Ok((next_at > now).then_some(OnTime {
+            uid: schedule.uid,
+            revision: schedule.revision,
+            nominal,
+            next_at,
+        }))
+    }
+
+    /// What becomes of the undecided instants of a schedule up to `now`, under its catch-up rule. A schedule that cannot
+    /// be evaluated is to be parked.
+    pub fn decide(&mut self, schedule: &Schedule, now: Timestamp) -> Decision {
+        self.guarded(schedule, |planner, schedule| {
+            let series = planner.series(&schedule.definition)?;
+            Ok(catch_up::decide(&planner.options, schedule, &series, now))
+        })
+        .unwrap_or_else(|reason| parked(schedule, reason))
+    }
+
+    fn plan_pause_end(
+        &mut self,
+        state: &State,
+        uid: Uid,
+        until: Timestamp,
+        now: Timestamp,
+        tick: &mut Tick,
+    ) -> usize {
+        let Some(schedule) = state.schedule(uid) else { return 0 };
+        if !matches!(schedule.state, ScheduleState::Paused { .. }) {
+            return 0;
+        }
+        let decision = self.skip_pause(schedule, now);
+        tick.pause_ends.push(PauseEnd { uid, until, decision });
+        1
+    }
+
+    /// What a pause leaves behind when it ends without catching up.
+    fn skip_pause(&mut self, schedule: &Schedule, now: Timestamp) -> Decision {
+        self.guarded(schedule, |planner, schedule| {
+            let series = planner.series(&schedule.definition)?;
+            Ok(catch_up::skip_pause(schedule, &series, now))
+        })
+        .unwrap_or_else(|reason| parked(schedule, reason))
+    }
+
+    fn series(&mut self, definition: &Definition) -> Result<Series, BadSpec> {
+        Series::of(definition, &mut self.crons)
+    }
+
+    /// Runs a plan of one schedule so that neither an impossible spec nor a panic in it reaches the others.
+    fn guarded<T>(
+        &mut self,
+        schedule: &Schedule,
+        plan: impl FnOnce(&mut Self, &Schedule) -> Result<T, BadSpec>,
+    ) -> Result<T, String> {
+        match catch_unwind(AssertUnwindSafe(|| plan(self, schedule))) {
+            Ok(Ok(planned)) => Ok(planned),
+            Ok(Err(bad)) => Err(format!("spec {} cannot be evaluated: {}", bad.place, bad.error.detail)),
+            Err(_) => Err("planning it panicked".to_owned()),
+        }
+    }
+}
+
+/// A tick moves the mark to a nominal instant, not to its own time.
+fn up_to_its_last_instant(mut decision: Decision) -> Decision {
+    let fired = decision.fire.last().map(|(nominal, _)| *nominal);
+    let skipped = decision.skips.last().map(|skip| skip.to);
+    decision.mark = fired.max(skipped).unwrap_or(decision.after);
+    decision
+}
+
+/// The decision that parks a schedule: nothing is decided, its mark stays.
+fn parked(schedule: &Schedule, reason: String) -> Decision {
+    Decision {
+        uid: schedule.uid,
+        revision: schedule.revision,
+        after: schedule.mark,
+        skips: Vec::new(),
+        fire: Vec::new(),
+        mark: schedule.mark,
+        next_at: None,
+        park: Some(reason.into()),
+    }
+}

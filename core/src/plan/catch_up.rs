@@ -1,0 +1,108 @@
+//! The catch-up rule (`SEMANTICS` §4) over the undecided instants `(mark, now]`.
+//!
+//! ```text
+//!   mark              now - window            now - grace            now
+//!    |--- too_late --------|------ by the mode -----|---- always fire ---|
+//! ```
+//! It counts what is skipped and walks only what fires, which is bounded.
+
+use super::Options;
+use crate::command::{Decision, Skip};
+use crate::definition::CatchUpMode;
+use crate::event::SkipReason;
+use crate::firing::Kind;
+use crate::schedule::Schedule;
+use crate::series::Series;
+use crate::time::{Span, Timestamp};
+
+pub(super) fn decide(options: &Options, schedule: &Schedule, series: &Series, now: Timestamp) -> Decision {
+    let mut decision = empty(schedule, series, now);
+    if now <= schedule.mark {
+        return decision;
+    }
+    let rule = schedule.definition.policy.catch_up;
+    // Both are the last millisecond that is too old; what is exactly as old as the bound is not.
+    let missed = before(now, options.failover_grace).max(schedule.mark);
+    let lost = rule.window.map_or(schedule.mark, |window| before(now, window)).clamp(schedule.mark, missed);
+
+    let mut skip = Skips { series, skips: &mut decision.skips };
+    match rule.mode {
+        CatchUpMode::None => skip.all(SkipReason::TooLate, schedule.mark, missed),
+        CatchUpMode::Latest => {
+            skip.all(SkipReason::TooLate, schedule.mark, lost);
+            if let Some(newest) = last_of(series, lost, missed) {
+                skip.all(SkipReason::Coalesced, lost, newest - Span::from_millis(1));
+                decision.fire.push((newest, Kind::CatchUp));
+            }
+        }
+        CatchUpMode::All => {
+            skip.all(SkipReason::TooLate, schedule.mark, lost);
+            let newest = newest_of(series, lost, missed, options.max_catch_up);
+            if let Some(oldest) = newest.first() {
+                skip.all(SkipReason::Limit, lost, *oldest - Span::from_millis(1));
+            }
+            decision.fire.extend(newest.into_iter().map(|nominal| (nominal, Kind::CatchUp)));
+        }
+    }
+    let fresh = newest_of(series, missed, now, options.max_catch_up.max(options.instants_per_tick));
+    decision.fire.extend(fresh.into_iter().map(|nominal| (nominal, Kind::Scheduled)));
+    decision
+}
+
+/// While paused nothing was nominal: what fell into it is one row, and the search goes on from here.
+pub(super) fn skip_pause(schedule: &Schedule, series: &Series, now: Timestamp) -> Decision {
+    let mut decision = empty(schedule, series, now);
+    Skips { series, skips: &mut decision.skips }.all(SkipReason::PausedGap, schedule.mark, now);
+    decision
+}
+
+/// A decision that moves the mark to `now` and does nothing else.
+pub(super) fn empty(schedule: &Schedule, series: &Series, now: Timestamp) -> Decision {
+    let mark = now.max(schedule.mark);
+    Decision {
+        uid: schedule.uid,
+        revision: schedule.revision,
+        after: schedule.mark,
+        skips: Vec::new(),
+        fire: Vec::new(),
+        mark,
+        next_at: series.next(mark).map(|occurrence| occurrence.at),
+        park: None,
+    }
+}
+
+/// The last millisecond that lies more than `span` before `now`.
+fn before(now: Timestamp, span: Span) -> Timestamp {
+    now - span - Span::from_millis(1)
+}
+
+struct Skips<'a> {
+    series: &'a Series,
+    skips: &'a mut Vec<Skip>,
+}
+
+impl Skips<'_> {
+    /// One row for all instants in `(after, until]`, when there are any.
+    fn all(&mut self, reason: SkipReason, after: Timestamp, until: Timestamp) {
+        let first = self.series.next(after).map(|occurrence| occurrence.at).filter(|first| *first <= until);
+        let last = self.series.prev(until.successor()).map(|occurrence| occurrence.at);
+        if let (Some(from), Some(to)) = (first, last) {
+            self.skips.push(Skip { reason, from, to, count: self.series.count(after, until) });
+        }
+    }
+}
+
+fn last_of(series: &Series, after: Timestamp, until: Timestamp) -> Option<Timestamp> {
+    series.prev(until.successor()).map(|occurrence| occurrence.at).filter(|last| *last > after)
+}
+
+/// The newest instants of `(after, until]`, at most so many, in order.
+fn newest_of(series: &Series, after: Timestamp, until: Timestamp, most: usize) -> Vec<Timestamp> {
+    let mut instants: Vec<Timestamp> = std::iter::successors(last_of(series, after, until), |at| {
+        last_of(series, after, *at - Span::from_millis(1))
+    })
+    .take(most)
+    .collect();
+    instants.reverse();
+    instants
+}

@@ -1,0 +1,152 @@
+//! Plans of what users do: each carries what the schedule was due for up to its own moment.
+
+use std::sync::Arc;
+
+use super::Planner;
+use crate::command::{
+    Body, Condition, DeleteSchedule, PauseSchedule, PutSchedule, Request, ResumeSchedule, Trigger,
+};
+use crate::definition::{Definition, Overlap, ScheduleName};
+use crate::schedule::Schedule;
+use crate::series::BadSpec;
+use crate::state::State;
+use crate::time::{Span, Timestamp};
+
+/// A write as a user means it, addressed to a schedule.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Which schedule.
+    pub name: ScheduleName,
+    /// What must be so.
+    pub condition: Condition,
+    /// Who asks.
+    pub request: Request,
+}
+
+/// How a pause is meant to end.
+#[derive(Debug, Clone, Default)]
+pub struct PauseUntil {
+    /// Why, for people.
+    pub note: Box<str>,
+    /// By itself at this instant.
+    pub until: Option<Timestamp>,
+}
+
+/// Where a resume goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ResumeFrom {
+    /// From now on: what fell into the pause is skipped.
+    #[default]
+    Now,
+    /// From the mark, under the catch-up rule.
+    Mark,
+}
+
+impl Planner {
+    /// Create or replace.
+    ///
+    /// # Errors
+    /// The spec that cannot be evaluated.
+    pub fn put(
+        &mut self,
+        state: &State,
+        at: Timestamp,
+        wanted: Wanted,
+        definition: Arc<Definition>,
+    ) -> Result<Body, BadSpec> {
+        let next_at = self.series(&definition)?.next(at).map(|occurrence| occurrence.at);
+        let schedule = state.named(&wanted.name);
+        Ok(Body::PutSchedule(PutSchedule {
+            seen: schedule.map(|schedule| schedule.seen()),
+            before: schedule.and_then(|schedule| self.decide_before(schedule, at)),
+            name: wanted.name,
+            definition,
+            condition: wanted.condition,
+            next_at,
+            request: wanted.request,
+        }))
+    }
+
+    /// Remove.
+    pub fn delete(&mut self, state: &State, at: Timestamp, wanted: Wanted) -> Body {
+        let schedule = state.named(&wanted.name);
+        Body::DeleteSchedule(DeleteSchedule {
+            seen: schedule.map(|schedule| schedule.seen()),
+            before: schedule.and_then(|schedule| self.decide_before(schedule, at)),
+            name: wanted.name,
+            condition: wanted.condition,
+            request: wanted.request,
+        })
+    }
+
+    /// Pause.
+    pub fn pause(&mut self, state: &State, at: Timestamp, wanted: Wanted, until: PauseUntil) -> Body {
+        let schedule = state.named(&wanted.name);
+        Body::PauseSchedule(PauseSchedule {
+            seen: schedule.map(|schedule| schedule.seen()),
+            before: schedule.and_then(|schedule| self.decide_before(schedule, at)),
+            name: wanted.name,
+            note: until.note,
+            until: until.until,
+            request: wanted.request,
+        })
+    }
+
+    /// Resume.
+    pub fn resume(&mut self, state: &State, at: Timestamp, wanted: Wanted, from: ResumeFrom) -> Body {
+        let schedule = state.named(&wanted.name);
+        let decision = schedule.filter(|schedule| !schedule.is_active()).map(|schedule| match from {
+            ResumeFrom::Now => self.skip_pause(schedule, at),
+            ResumeFrom::Mark => self.decide(schedule, at),
+        });
+        Body::ResumeSchedule(ResumeSchedule {
+            seen: schedule.map(|schedule| schedule.seen()),
+            decision,
+            name: wanted.name,
+            request: wanted.request,
+        })
+    }
+
+    /// Fire once, now. `None` when this very millisecond belongs to an instant of the schedule or to another trigger:
+    /// ask again a millisecond later.
+    pub fn trigger(
+        &mut self,
+        state: &State,
+        at: Timestamp,
+        wanted: Wanted,
+        payload: Option<Box<str>>,
+        overlap: Option<Overlap>,
+    ) -> Option<Body> {
+        let schedule = state.named(&wanted.name);
+        if schedule.is_some_and(|schedule| self.is_taken(schedule, at)) {
+            return None;
+        }
+        Some(Body::Trigger(Trigger {
+            seen: schedule.map(|schedule| schedule.seen()),
+            name: wanted.name,
+            nominal: at,
+            payload,
+            overlap,
+            request: wanted.request,
+        }))
+    }
+
+    /// A spec that cannot be evaluated has no instants that a trigger could meet.
+    fn is_taken(&mut self, schedule: &Schedule, at: Timestamp) -> bool {
+        let nominal = self.series(&schedule.definition).is_ok_and(|series| series.contains(at));
+        nominal || at <= schedule.mark || at <= schedule.triggered_at
+    }
+
+    fn decide_before(&mut self, schedule: &Schedule, at: Timestamp) -> Option<crate::command::Decision> {
+        schedule.is_active().then(|| self.decide(schedule, at))
+    }
+
+    /// Whether one missed instant at that age would still fire: what an `at` spec in the past is judged by.
+    #[must_use]
+    pub fn reaches(&self, definition: &Definition, nominal: Timestamp, now: Timestamp) -> bool {
+        let window = definition.policy.catch_up.window;
+        nominal > now
+            || nominal + self.options.failover_grace >= now
+            || window.is_none_or(|window: Span| nominal + window >= now)
+    }
+}

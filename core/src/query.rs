@@ -1,0 +1,73 @@
+//! Questions to the machine: pure, bounded, and never a decision.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crate::definition::ScheduleName;
+use crate::due::Due;
+use crate::firing::Firing;
+use crate::schedule::Schedule;
+use crate::state::State;
+use crate::time::Timestamp;
+
+/// When a Tick has something to decide next.
+#[must_use]
+pub fn next_due(state: &State) -> Option<Timestamp> {
+    state.due().ticks().next().map(|(at, _)| at)
+}
+
+/// When there is something to begin next.
+#[must_use]
+pub fn next_work(state: &State) -> Option<Timestamp> {
+    state.due().work().next().map(|(at, _)| at)
+}
+
+/// Firings that may begin now, those that may longest first.
+pub fn work_now(state: &State, now: Timestamp) -> impl Iterator<Item = &Arc<Firing>> {
+    state.due().work().take_while(move |(at, _)| *at <= now).filter_map(|(_, id)| state.firing(id))
+}
+
+/// At most `limit` schedules of a namespace (or of all) after `after`, in the order of their names.
+#[must_use]
+pub fn page(
+    state: &State,
+    namespace: Option<&str>,
+    after: Option<&ScheduleName>,
+    limit: usize,
+) -> Vec<Arc<Schedule>> {
+    let start = match (after, namespace) {
+        (Some(after), _) => Bound::Excluded(after.clone()),
+        (None, Some(namespace)) => {
+            ScheduleName::first_of(namespace).map_or(Bound::Unbounded, Bound::Included)
+        }
+        (None, None) => Bound::Unbounded,
+    };
+    state
+        .by_name(start)
+        .take_while(|schedule| namespace.is_none_or(|namespace| schedule.name.namespace() == namespace))
+        .take(limit)
+        .cloned()
+        .collect()
+}
+
+/// At most `limit` active schedules in the order of their next instants, after the one named by its instant and uid.
+#[must_use]
+pub fn page_by_next(
+    state: &State,
+    after: Option<(Timestamp, crate::id::Uid)>,
+    limit: usize,
+) -> Vec<(Timestamp, Arc<Schedule>)> {
+    let (at, due) = after
+        .map_or((Timestamp::from_millis(i64::MIN), Due::Schedule(crate::id::Uid(0))), |(at, uid)| {
+            (at, Due::Schedule(uid))
+        });
+    state
+        .due()
+        .ticks_after(at, due)
+        .filter_map(|(at, due)| match due {
+            Due::Schedule(uid) => state.schedule(uid).map(|schedule| (at, schedule.clone())),
+            Due::PauseEnd(_) | Due::LeaseEnd(_) => None,
+        })
+        .take(limit)
+        .collect()
+}

@@ -1,0 +1,157 @@
+//! How a script shows what happened: one short line a fact.
+
+use campanile_core::attempt::Lease;
+use campanile_core::definition::ScheduleName;
+use campanile_core::event::{Event, Outcome, Row};
+use campanile_core::firing::{FiringId, Kind, Phase};
+use campanile_core::id::LogIndex;
+use campanile_core::machine::Machine;
+use campanile_core::query;
+use campanile_core::reply::{Refused, Reply};
+use campanile_core::time::Timestamp;
+
+use super::shown;
+
+pub fn event(index: LogIndex, row: &Row) -> String {
+    format!("{index} {} {}", shown(row.at), fact(&row.event))
+}
+
+fn fact(event: &Event) -> String {
+    match event {
+        Event::LeaderEpoch { epoch, node, term, .. } => {
+            format!("leader node={node} term={term} epoch={epoch}")
+        }
+        Event::Fired { firing, revision, kind } => {
+            format!("fired {} r{revision} {}", id(*firing), kind_text(*kind))
+        }
+        Event::Skipped { uid, revision, reason, from, to, count } => {
+            format!(
+                "skipped {uid} r{revision} {} {}..{} count={count}",
+                reason.as_str(),
+                shown(*from),
+                shown(*to)
+            )
+        }
+        Event::Begun { firing, lease } => format!("begun {} {}", id(*firing), lease_text(lease)),
+        Event::Settled { firing, attempt, report, outcome } => {
+            let said = report.as_ref().map_or("no report".into(), |report| format!("{:?}", report.verdict));
+            format!("settled {} attempt={attempt} {said}: {}", id(*firing), outcome_text(*outcome))
+        }
+        Event::Defined { uid, name, revision, by, .. } => format!("defined {uid} {name} r{revision} by={by}"),
+        Event::Deleted { uid, by } => format!("deleted {uid} by={by}"),
+        Event::Paused { uid, note, until, by } => {
+            let until = until.map_or("for good".into(), |until| format!("until {}", shown(until)));
+            format!("paused {uid} {until} note={note:?} by={by}")
+        }
+        Event::Resumed { uid, mark, by } => format!("resumed {uid} mark={} by={by}", shown(*mark)),
+        Event::Parked { uid, reason } => format!("parked {uid}: {reason}"),
+        Event::Finished { uid } => format!("finished {uid}"),
+        Event::NodeAdmitted { node, peer_address } => format!("admitted {node} {peer_address}"),
+    }
+}
+
+pub fn reply(reply: &Reply) -> String {
+    match reply {
+        Reply::InOffice(epoch) => format!("in office, epoch {epoch}"),
+        Reply::Ticked(ticked) => {
+            format!("ticked fired={} skipped={} stale={}", ticked.fired, ticked.skipped, ticked.stale)
+        }
+        Reply::Begun(leases) => {
+            format!("begun {}", all(leases, |lease| format!("attempt {}", lease.attempt)))
+        }
+        Reply::Settled(settled) => format!("settled {}", all(settled, |()| "ok".into())),
+        Reply::Schedule(written) => {
+            format!(
+                "{:?} uid={} r{} tag={}",
+                written.change, written.uid, written.revision, written.updated_index
+            )
+        }
+        Reply::Deleted(there) => if *there { "deleted" } else { "was not there" }.into(),
+        Reply::Fired(firing) => format!("fired {}", id(*firing)),
+        Reply::Overlapped => "skipped: another firing runs".into(),
+        Reply::Admitted(node) => format!("admitted {node}"),
+        Reply::Rejected(rejection) => format!("rejected {rejection:?}"),
+    }
+}
+
+fn all<T>(results: &[Result<T, Refused>], show: impl Fn(&T) -> String) -> String {
+    let one = |result: &Result<T, Refused>| match result {
+        Ok(value) => show(value),
+        Err(Refused::NotYet(at)) => format!("refused: not before {}", shown(*at)),
+        Err(refused) => format!("refused: {refused:?}"),
+    };
+    results.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn outcome_text(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Retry { at } => format!("again at {}", shown(at)),
+        Outcome::End { state, .. } => format!("{state:?}"),
+    }
+}
+
+fn lease_text(lease: &Lease) -> String {
+    format!(
+        "attempt={} holder={} until={} token={}",
+        lease.attempt,
+        lease.holder,
+        shown(lease.until),
+        lease.fencing_token
+    )
+}
+
+fn id(firing: FiringId) -> String {
+    let run = if firing.run.0 > 0 { format!("#{}", firing.run) } else { String::new() };
+    format!("{}@{}{run}", firing.uid, shown(firing.nominal))
+}
+
+fn kind_text(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Scheduled => "scheduled",
+        Kind::CatchUp => "catch_up",
+        Kind::Manual => "manual",
+    }
+}
+
+pub fn work(machine: &Machine, now: Timestamp) -> Vec<String> {
+    let mut said: Vec<String> = query::work_now(machine, now).map(|firing| id(firing.id)).collect();
+    if said.is_empty() {
+        said.push(
+            query::next_work(machine).map_or("no work".into(), |at| format!("no work before {}", shown(at))),
+        );
+    }
+    said
+}
+
+pub fn schedule(machine: &Machine, name: &ScheduleName) -> Vec<String> {
+    let Some(schedule) = machine.named(name) else { return vec![format!("{name} does not exist")] };
+    vec![format!(
+        "{name} uid={} r{} {:?} mark={} next={} fired={} live={} failures={}",
+        schedule.uid,
+        schedule.revision,
+        schedule.state,
+        shown(schedule.mark),
+        schedule.next_at.map_or("none".into(), shown),
+        schedule.fired,
+        schedule.live,
+        schedule.consecutive_failures,
+    )]
+}
+
+pub fn live(machine: &Machine) -> Vec<String> {
+    let phase = |phase: &Phase| match phase {
+        Phase::Queued => "queued".into(),
+        Phase::Waiting { until } => format!("waiting until {}", shown(*until)),
+        Phase::Running(lease) => format!("running {}", lease_text(lease)),
+    };
+    let mut said: Vec<String> =
+        machine.live().map(|firing| format!("{} {}", id(firing.id), phase(&firing.phase))).collect();
+    if said.is_empty() {
+        said.push("nothing is live".into());
+    }
+    said
+}
+
+pub fn next_due(machine: &Machine) -> Vec<String> {
+    vec![query::next_due(machine).map_or("nothing is due".into(), |at| format!("due {}", shown(at)))]
+}

@@ -1,0 +1,208 @@
+//! What a script can propose.
+
+use std::sync::Arc;
+
+use campanile_core::attempt::{Report, Verdict};
+use campanile_core::command::{
+    AdmitNode, Begin, BeginItem, Body, Condition, Request, RequestKey, Settle, SettleItem,
+};
+use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
+use campanile_core::definition::{
+    About, CatchUp, CatchUpMode, Definition, Delivery, Overlap, Policy, RetryPolicy, Target, Webhook,
+};
+use campanile_core::firing::FiringId;
+use campanile_core::id::{AttemptNumber, LogIndex, NodeId, Run};
+use campanile_core::plan::{PauseUntil, ResumeFrom, Wanted};
+use campanile_core::query;
+use campanile_core::spec::{CronSpec, Spec, Window};
+use campanile_core::time::{Span, Timestamp};
+
+use super::{Stage, Words, instant};
+
+/// Plans what the line asks for, at the stage's time.
+pub fn plan(stage: &mut Stage, words: &Words) -> Option<Body> {
+    let at = stage.now();
+    match words.verb() {
+        "tick" => stage.planner.tick(&stage.machine, at).map(Body::Tick),
+        "put" => {
+            let definition = Arc::new(definition(words));
+            Some(
+                stage
+                    .planner
+                    .put(&stage.machine, at, wanted(words), definition)
+                    .expect("a spec that can be evaluated"),
+            )
+        }
+        "delete" => Some(stage.planner.delete(&stage.machine, at, wanted(words))),
+        "pause" => {
+            let until = PauseUntil {
+                note: words.value("note").unwrap_or("").into(),
+                until: words.value("until").map(instant),
+            };
+            Some(stage.planner.pause(&stage.machine, at, wanted(words), until))
+        }
+        "resume" => {
+            let from = if words.flag("catch-up") { ResumeFrom::Mark } else { ResumeFrom::Now };
+            Some(stage.planner.resume(&stage.machine, at, wanted(words), from))
+        }
+        "trigger" => {
+            let payload = words.value("payload").map(Into::into);
+            stage.planner.trigger(
+                &stage.machine,
+                at,
+                wanted(words),
+                payload,
+                words.value("overlap").map(overlap),
+            )
+        }
+        "begin" => Some(begin(stage, words)),
+        "settle" => Some(settle(stage, words)),
+        "admit" => Some(Body::AdmitNode(AdmitNode {
+            peer_address: words.word(1).into(),
+            api_address: "".into(),
+            request: request(words),
+        })),
+        verb => panic!("no verb {verb}"),
+    }
+}
+
+fn wanted(words: &Words) -> Wanted {
+    let condition = match (words.flag("if-absent"), words.number("if-match")) {
+        (true, _) => Condition::Absent,
+        (_, Some(index)) => Condition::Unchanged(LogIndex(index)),
+        _ => Condition::None,
+    };
+    Wanted { name: words.name(1), condition, request: request(words) }
+}
+
+fn request(words: &Words) -> Request {
+    let key = words.value("key").map(|text| RequestKey {
+        text: text.into(),
+        fingerprint: [words.number("body").unwrap_or(0) as u8; 16],
+        keep: words.value("keep").map_or(Span::from_secs(86_400), span),
+    });
+    Request { by: "ann".into(), key }
+}
+
+fn definition(words: &Words) -> Definition {
+    Definition {
+        specs: specs(words),
+        target: Target::Webhook(Box::new(Webhook {
+            url: words.value("url").unwrap_or("http://receiver").into(),
+            method: "POST".into(),
+            headers: Default::default(),
+            timeout: Span::from_secs(30),
+        })),
+        payload: "".into(),
+        about: About::default(),
+        window: Window {
+            start_at: words.value("start").map(instant),
+            end_at: words.value("end").map(instant),
+        },
+        max_firings: words.number("max-firings"),
+        policy: Arc::new(policy(words)),
+    }
+}
+
+fn specs(words: &Words) -> Vec<Spec> {
+    let cron = words.value("cron").map(|text| {
+        Spec::Cron(Box::new(CronSpec {
+            text: text.into(),
+            time_zone: words.value("zone").unwrap_or("UTC").into(),
+            day_match: DayMatch::Any,
+            dst_gap: DstGap::RunAfter,
+            dst_overlap: DstOverlap::First,
+        }))
+    });
+    let every = words.value("every").map(|every| Spec::Every {
+        every: span(every),
+        anchor: words.value("anchor").map_or(Timestamp::EPOCH, instant),
+    });
+    let at = words.value("at").map(|at| Spec::At(instant(at)));
+    [cron, every, at].into_iter().flatten().collect()
+}
+
+fn policy(words: &Words) -> Policy {
+    let mode = match words.value("catch-up").unwrap_or("all") {
+        "all" => CatchUpMode::All,
+        "latest" => CatchUpMode::Latest,
+        "none" => CatchUpMode::None,
+        other => panic!("no catch-up mode {other}"),
+    };
+    let window = match words.value("window") {
+        Some("unlimited") => None,
+        text => Some(text.map_or(Span::from_secs(60), span)),
+    };
+    Policy {
+        overlap: words.value("overlap").map_or(Overlap::Allow, overlap),
+        catch_up: CatchUp { mode, window },
+        delivery: if words.flag("at-most-once") { Delivery::AtMostOnce } else { Delivery::AtLeastOnce },
+        retry: RetryPolicy {
+            max_attempts: words.number("attempts").unwrap_or(5) as u32,
+            until_next: words.flag("until-next"),
+            ..RetryPolicy::default()
+        },
+        pause_after_failures: words.number("pause-after").map(|n| n as u32),
+    }
+}
+
+fn overlap(text: &str) -> Overlap {
+    match text {
+        "allow" => Overlap::Allow,
+        "skip" => Overlap::Skip,
+        other => panic!("no overlap policy {other}"),
+    }
+}
+
+/// Begins everything that may begin now, or the one firing that the line names.
+fn begin(stage: &Stage, words: &Words) -> Body {
+    let at = stage.now();
+    let until = at + words.value("lease").map_or(Span::from_secs(40), span);
+    let items = if words.value("nominal").is_some() {
+        let firing = firing(stage, words);
+        vec![BeginItem { firing, attempt: attempt(words), until }]
+    } else {
+        query::work_now(&stage.machine, at)
+            .map(|firing| BeginItem {
+                firing: firing.id,
+                attempt: AttemptNumber(firing.attempt.0 + 1),
+                until,
+            })
+            .collect()
+    };
+    Body::Begin(Begin { holder: NodeId(words.number("holder").unwrap_or(stage.leader.node.0)), items })
+}
+
+/// `settle NAME nominal=… [attempt=…] ok|retry|timeout|refused|gone|not-sent`.
+fn settle(stage: &Stage, words: &Words) -> Body {
+    let verdicts = [
+        ("ok", Verdict::Succeeded),
+        ("retry", Verdict::Retry { not_before: words.value("not-before").map(instant) }),
+        ("timeout", Verdict::TimedOut),
+        ("refused", Verdict::Refused),
+        ("gone", Verdict::Gone),
+        ("not-sent", Verdict::NotSent),
+    ];
+    let (_, verdict) = *verdicts.iter().find(|(word, _)| words.flag(word)).expect("a verdict");
+    let report = Report { verdict, sent_at: stage.now(), status: None, error: "".into(), output: "".into() };
+    let firing = firing(stage, words);
+    Body::Settle(Settle { items: vec![SettleItem { firing, attempt: attempt(words), report }] })
+}
+
+fn attempt(words: &Words) -> AttemptNumber {
+    AttemptNumber(words.number("attempt").unwrap_or(1) as u32)
+}
+
+/// The firing of a named schedule, or of a uid when the schedule is gone.
+fn firing(stage: &Stage, words: &Words) -> FiringId {
+    let uid = match words.number("uid") {
+        Some(uid) => campanile_core::id::Uid(uid),
+        None => stage.machine.named(&words.name(1)).expect("a schedule of that name").uid,
+    };
+    let nominal = instant(words.value("nominal").expect("nominal="));
+    FiringId { uid, nominal, run: Run(words.number("run").unwrap_or(0) as u32) }
+}
+
+fn span(text: &str) -> Span {
+    text.parse().unwrap_or_else(|_| panic!("{text} is no span"))
+}
