@@ -8,9 +8,11 @@
 //! - [`codec`]: how a value becomes bytes with a kind and a schema number; the only file that names the encoder.
 //! - [`error`]: what can go wrong, named by what the caller can do about it.
 //! - [`log`]: the Raft log and the vote: a small blocking trait, two implementations, and the group commit above them.
+//! - [`ledger`]: what happened, row by row, in append-only files chained by a running hash.
 
 pub mod codec;
 pub mod error;
+pub mod ledger;
 pub mod log;
 
 pub use codec::{CodecError, Kind};

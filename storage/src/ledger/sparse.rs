@@ -44,7 +44,10 @@ mod tests {
         for index in 0..1000_u32 {
             let start = sparse.start_for(Some(Position::new(u64::from(index), 0)));
             let wanted = 64 + (index + 1) * 100;
-            assert!(start.is_some_and(|start| start <= wanted && wanted - start <= STRIDE + 200), "index {index}");
+            assert!(
+                start.is_some_and(|start| start <= wanted && wanted - start <= STRIDE + 200),
+                "index {index}"
+            );
         }
         assert_eq!(sparse.start_for(None), Some(64));
     }
