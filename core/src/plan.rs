@@ -119,11 +119,10 @@ impl Planner {
     /// What becomes of the undecided instants of a schedule up to `now`, under its catch-up rule. A schedule that cannot
     /// be evaluated is to be parked.
     pub fn decide(&mut self, schedule: &Schedule, now: Timestamp) -> Decision {
-        self.guarded(schedule, |planner, schedule| {
+        self.guard(schedule, |planner, schedule| {
             let series = planner.series(&schedule.definition)?;
             Ok(catch_up::decide(&planner.options, schedule, &series, now))
         })
-        .unwrap_or_else(|reason| parked(schedule, reason))
     }
 
     fn plan_pause_end(
@@ -138,22 +137,33 @@ impl Planner {
         if !matches!(schedule.state, ScheduleState::Paused { .. }) {
             return 0;
         }
-        let decision = self.skip_pause(schedule, now);
+        let decision = self.guard(schedule, |planner, schedule| {
+            let series = planner.series(&schedule.definition)?;
+            Ok(catch_up::end_pause(&planner.options, schedule, &series, until, now))
+        });
         tick.pause_ends.push(PauseEnd { uid, until, decision });
         1
     }
 
     /// What a pause leaves behind when it ends without catching up.
     fn skip_pause(&mut self, schedule: &Schedule, now: Timestamp) -> Decision {
-        self.guarded(schedule, |planner, schedule| {
+        self.guard(schedule, |planner, schedule| {
             let series = planner.series(&schedule.definition)?;
             Ok(catch_up::skip_pause(schedule, &series, now))
         })
-        .unwrap_or_else(|reason| parked(schedule, reason))
     }
 
     fn series(&mut self, definition: &Definition) -> Result<Series, BadSpec> {
         Series::of(definition, &mut self.crons)
+    }
+
+    /// A decision, or the one that parks the schedule.
+    fn guard(
+        &mut self,
+        schedule: &Schedule,
+        plan: impl FnOnce(&mut Self, &Schedule) -> Result<Decision, BadSpec>,
+    ) -> Decision {
+        self.guarded(schedule, plan).unwrap_or_else(|reason| parked(schedule, reason))
     }
 
     /// Runs a plan of one schedule so that neither an impossible spec nor a panic in it reaches the others.

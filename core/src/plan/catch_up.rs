@@ -56,6 +56,24 @@ pub(super) fn skip_pause(schedule: &Schedule, series: &Series, now: Timestamp) -
     decision
 }
 
+/// A pause ends by itself at `until`: what fell into it is skipped, and what has come since, however late this is planned,
+/// follows the catch-up rule. The instant `until` itself is not in the pause any more.
+pub(super) fn end_pause(
+    options: &Options,
+    schedule: &Schedule,
+    series: &Series,
+    until: Timestamp,
+    now: Timestamp,
+) -> Decision {
+    let last_paused = (until - Span::from_millis(1)).max(schedule.mark);
+    let gap = skip_pause(schedule, series, last_paused);
+    let resumed = Schedule { mark: last_paused, ..schedule.clone() };
+    let mut decision = decide(options, &resumed, series, now);
+    decision.after = schedule.mark;
+    decision.skips.splice(0..0, gap.skips);
+    decision
+}
+
 /// A decision that moves the mark to `now` and does nothing else.
 pub(super) fn empty(schedule: &Schedule, series: &Series, now: Timestamp) -> Decision {
     let mark = now.max(schedule.mark);
