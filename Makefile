@@ -66,7 +66,7 @@ bench:
 # Model runs: replicas of the machine in one thread, fed from one log in random cuts, compared bit by bit. The simulation of
 # whole nodes (consensus, network, disk and clock under one seed) is a later step and will run under this verb too.
 sim:
-	SEEDS=$(SEEDS) $(CARGO) test --release --locked -p campanile-core model -- --nocapture
+	SEEDS=$(SEEDS) $(CARGO) test --release --locked -p campanile-core --test model -- --nocapture
 
 faults:
 	KILLS=$(KILLS) CUTS=$(CUTS) $(CARGO) test --locked -p campanile-storage --test log_faults -- --nocapture

@@ -9,6 +9,8 @@
 
 #[path = "tidy/arrows.rs"]
 mod arrows;
+#[path = "tidy/docs.rs"]
+mod docs;
 #[path = "tidy/fences.rs"]
 mod fences;
 #[path = "tidy/marks.rs"]
@@ -66,6 +68,11 @@ fn every_file_says_what_it_is_for() {
 #[test]
 fn nothing_unfinished_is_left_behind() {
     assert_clean(&marks::unfinished(&this_tree()));
+}
+
+#[test]
+fn the_documents_lead_to_files_and_tests_that_exist() {
+    assert_clean(&docs::findings(&this_tree()));
 }
 
 #[test]

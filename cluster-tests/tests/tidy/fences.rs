@@ -13,10 +13,10 @@ struct Fence {
 }
 
 const FENCES: &[Fence] = &[
-    Fence { krate: "croner", inside: &["core/src/cron"] },
-    Fence { krate: "jiff", inside: &["core/src/cron"] },
+    Fence { krate: "croner", inside: &["core/src/cron", "core/tests/cron_"] },
+    Fence { krate: "jiff", inside: &["core/src/cron", "core/tests/cron_"] },
     Fence { krate: "bincode", inside: &["storage/src/codec.rs"] },
-    Fence { krate: "sled", inside: &["storage/src/log/sled", "storage/src/history"] },
+    Fence { krate: "sled", inside: &["storage/src/log/sled", "storage/src/history", "storage/tests/log_"] },
     Fence { krate: "openraft", inside: &["raft/"] },
     Fence {
         krate: "axum",

@@ -5,7 +5,7 @@ use std::fs;
 use tempfile::TempDir;
 
 use crate::tree::Tree;
-use crate::{arrows, fences, marks, sizes};
+use crate::{arrows, docs, fences, marks, sizes};
 
 const CORE: &str = "[package]\nname = \"campanile-core\"\n[dependencies]\nserde.workspace = true\n";
 
@@ -29,6 +29,7 @@ fn all_findings(tree: &Tree) -> Vec<String> {
         marks::unfinished(tree),
         marks::drawers(tree),
         marks::machine_paths(tree),
+        docs::findings(tree),
     ]
     .concat()
 }
@@ -132,5 +133,29 @@ fn a_missing_header_an_unfinished_mark_a_drawer_and_a_machine_path_are_caught() 
     for (path, text) in planted {
         let findings = all_findings(&tree(&[(path, text)]));
         assert_eq!(findings.len(), 1, "{path}: {text}{findings:?}");
+    }
+}
+
+#[test]
+fn a_document_that_points_at_nothing_is_caught() {
+    let judged = |text: &str| {
+        let here = ("core/src/a.rs", "//! A.\nfn kept() {}\n");
+        docs::findings(&tree(&[here, ("docs/decisions/page.md", text), ("docs/page.md", "")])).len()
+    };
+    for sound in [
+        "`core/src/a.rs`, `core/src/`, `core/src/a.rs::kept`, [up](../page.md), [part](../page.md#part)",
+        "[away](https://example.org/x.md), `core/src/a` and `cargo test core/` are no pointers",
+        "```sh\ncat `core/src/in_a_block.rs`\n```",
+    ] {
+        assert_eq!(judged(sound), 0, "{sound}");
+    }
+    for lost in [
+        "`core/src/b.rs`",
+        "`core/tests/`",
+        "`core/src/a.rs::lost`",
+        "[page](page2.md)",
+        "[up](../../page.md)",
+    ] {
+        assert_eq!(judged(lost), 1, "{lost}");
     }
 }

@@ -8,9 +8,9 @@ use crate::source::Source;
 /// Folders that no one wrote.
 const NOT_OURS: [&str; 4] = ["target", ".git", "node_modules", "campanile-data"];
 /// Files that are text and ours, beside Rust.
-const TEXTS: [&str; 9] = ["toml", "md", "yaml", "yml", "sh", "service", "tsv", "html", "json"];
+const TEXTS: [&str; 10] = ["toml", "md", "txt", "yaml", "yml", "sh", "service", "tsv", "html", "json"];
 /// Texts without an ending.
-const NAMED: [&str; 3] = ["Makefile", "Dockerfile", "run"];
+const NAMED: [&str; 5] = ["Makefile", "Dockerfile", "run", "LICENSE-APACHE", "LICENSE-MIT"];
 
 /// A tree of files.
 #[derive(Default)]
