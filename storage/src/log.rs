@@ -25,7 +25,7 @@ use bytes::Bytes;
 
 pub use self::{
     bounds::Bounds,
-    group::{Busy, Done, Log, LogStats},
+    group::{Busy, Done, Limits, Log, LogStats},
     memory::{MemoryDisk, MemoryLog},
     sled::SledLog,
     writer::Writer,

@@ -11,6 +11,7 @@
 //! and [`Log::trouble`] shows it so that the node can stop. Nothing is retried.
 
 mod queue;
+mod state;
 mod stats;
 
 use std::{
@@ -21,13 +22,36 @@ use std::{
 
 use bytes::Bytes;
 
-pub(super) use self::queue::{Job, Shared, Work};
+use self::state::State;
 pub use self::stats::LogStats;
+pub(super) use self::{
+    queue::Shared,
+    state::{Job, Taken, Work},
+};
 use super::{BATCH_BYTES, BATCH_ENTRIES, Bounds, Entry, LogStore, Writer};
 use crate::error::Trouble;
 
 /// Told once what became of a write. Runs on the writer's thread; must not block.
 pub type Done = Box<dyn FnOnce(Result<(), Trouble>) + Send>;
+
+/// The bounds of a log in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// An append is refused while so many entries wait to be written.
+    pub queue_entries: usize,
+    /// An append is refused while so many bytes wait to be written.
+    pub queue_bytes: usize,
+    /// How many bytes of durable entries stay in RAM for readers.
+    pub window_bytes: usize,
+}
+
+impl Default for Limits {
+    /// 65,536 entries are one second of the writer, 32 MiB half a second of a slow disk; 16 MiB of the past are what a
+    /// follower reads that was away for some seconds.
+    fn default() -> Self {
+        Self { queue_entries: 65_536, queue_bytes: 32 << 20, window_bytes: 16 << 20 }
+    }
+}
 
 /// The queue is full: everything is handed back, nothing has happened.
 pub struct Busy {
@@ -62,7 +86,7 @@ impl Log {
     /// # Errors
     /// When the store cannot be read, or no thread can be started.
     pub fn open(store: Box<dyn LogStore>) -> Result<Self, Trouble> {
-        let (log, writer) = Self::without_thread(store)?;
+        let (log, writer) = Self::without_thread(store, Limits::default())?;
         let thread = thread::Builder::new()
             .name("campanile-log".into())
             .spawn(move || writer.run())
@@ -75,8 +99,8 @@ impl Log {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn without_thread(store: Box<dyn LogStore>) -> Result<(Self, Writer), Trouble> {
-        let shared = Arc::new(Shared::new(&*store)?);
+    pub fn without_thread(store: Box<dyn LogStore>, limits: Limits) -> Result<(Self, Writer), Trouble> {
+        let shared = Arc::new(Shared::new(State::new(&*store, limits)?));
         let writer = Writer::new(Arc::clone(&shared), store);
         Ok((Self { shared: Arc::clone(&shared), thread: Arc::new(Thread(Mutex::new(None), shared)) }, writer))
     }
@@ -91,13 +115,12 @@ impl Log {
         if state.is_full() {
             return Err(Busy { entries, done });
         }
-        if let Err(trouble) = state.accept(&entries) {
+        if let Err(trouble) = state.append(&entries) {
             drop(state);
             done(Err(trouble));
             return Ok(());
         }
-        let mut pieces = pieces(entries);
-        let last = pieces.pop().unwrap_or_default();
+        let (pieces, last) = pieces(entries);
         pieces.into_iter().for_each(|piece| state.push(Work::Append(piece), None));
         state.push(Work::Append(last), Some(done));
         self.shared.notify(state);
@@ -139,7 +162,7 @@ impl Log {
 
     fn change(&self, work: Work, done: Done) {
         let mut state = self.shared.lock();
-        if let Err(trouble) = state.take_in(&work) {
+        if let Err(trouble) = state.accept(&work) {
             drop(state);
             return done(Err(trouble));
         }
@@ -147,8 +170,8 @@ impl Log {
         self.shared.notify(state);
     }
 
-    /// The entries of `range` that are here, without a hole, until they pass `max_bytes`; at least one when the first is
-    /// here. The recent ones come from RAM, older ones from the store, which may take as long as a disk does.
+    /// The entries of `range` that are here, without a hole, until they pass `max_bytes`; at least one when any is here.
+    /// They begin later than `range` does when its start is purged. The recent ones come from RAM, older ones from the store, which may take as long as a disk does.
     ///
     /// # Errors
     /// The trouble of a poisoned log; [`Trouble::Damaged`] when an entry that should be here is not.
@@ -233,8 +256,8 @@ impl Drop for Thread {
     }
 }
 
-/// Entries cut so that each piece fits one batch of the writer. Never empty.
-fn pieces(entries: Vec<Entry>) -> Vec<Vec<Entry>> {
+/// Entries cut so that each piece fits one batch of the writer: those before the last piece, and the last.
+fn pieces(entries: Vec<Entry>) -> (Vec<Vec<Entry>>, Vec<Entry>) {
     let mut pieces = Vec::new();
     let mut piece = Vec::with_capacity(entries.len().min(BATCH_ENTRIES));
     let mut bytes = 0;
@@ -246,6 +269,5 @@ fn pieces(entries: Vec<Entry>) -> Vec<Vec<Entry>> {
         bytes += entry.1.len();
         piece.push(entry);
     }
-    pieces.push(piece);
-    pieces
+    (pieces, piece)
 }

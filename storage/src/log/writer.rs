@@ -17,8 +17,8 @@ use std::{
 };
 
 use super::{
-    BATCH_BYTES, BATCH_ENTRIES, Entry, LogStore,
-    group::{Job, Shared, Work},
+    Entry, LogStore,
+    group::{Job, Shared, Taken, Work},
 };
 use crate::error::Trouble;
 
@@ -43,23 +43,27 @@ impl Writer {
     /// Whether a turn would do anything.
     #[must_use]
     pub fn has_work(&self) -> bool {
-        self.purging || self.shared.has_jobs()
+        self.purging || self.shared.lock().has_work()
     }
 
-    /// Write one batch and make it durable, then run its callbacks here; or, with nothing to write, remove some purged
-    /// keys. Does not wait for work.
+    /// Write one batch and make it durable, then run its callbacks here; then remove some purged keys, if there are any.
+    /// Does not wait for work.
     pub fn turn(&mut self) {
-        let batch = self.shared.take(BATCH_ENTRIES, BATCH_BYTES);
-        let begun = Instant::now();
-        if !batch.jobs.is_empty() || batch.committed.is_some() {
-            let result = guarded(|| write(&mut *self.store, &batch.jobs, batch.committed.as_deref()));
-            let purges = batch.jobs.iter().any(|job| matches!(job.work, Work::Purge(..)));
-            self.purging |= purges && result.is_ok();
-            self.shared.finish(batch, &result, begun.elapsed(), self.store.disk_bytes());
+        let taken = self.shared.lock().take();
+        if !taken.is_empty() {
+            self.write(taken);
         }
         if self.purging {
             self.purge();
         }
+    }
+
+    fn write(&mut self, taken: Taken) {
+        let begun = Instant::now();
+        let result = guarded(|| write(&mut *self.store, &taken.jobs, taken.committed.as_deref()));
+        self.purging |= taken.jobs.iter().any(|job| matches!(job.work, Work::Purge(..)));
+        self.purging &= result.is_ok();
+        self.shared.finish(taken, &result, begun.elapsed(), self.store.disk_bytes());
     }
 
     fn purge(&mut self) {

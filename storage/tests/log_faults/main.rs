@@ -47,12 +47,14 @@ fn a_killed_log_always_reopens_with_everything_acknowledged() {
             run.kill_while_opening(&log, Duration::from_millis(60));
         }
         let acknowledged = run.kill_while_writing(&log);
-        run.kill_while_opening(&log, run.patience);
+        // Half of all kills are to hit an open; one that came too late is made up for.
+        while run.opening * 2 < run.killed + 1 {
+            run.kill_while_opening(&log, run.patience.mul_f64(0.9));
+        }
         judge(&log, &mut run.history, acknowledged, acknowledged + UNDER_WAY)
             .unwrap_or_else(|lost| panic!("seed {seed}, after {} kills: {lost}", run.killed));
     }
     say(&format!("{} kills, {} of them during open, seed {seed}: nothing lost", run.killed, run.opening));
-    assert!(run.opening * 3 >= run.killed, "only {} of {} kills hit an open", run.opening, run.killed);
 }
 
 /// What a series of kills has come to.
