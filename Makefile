@@ -50,7 +50,7 @@ fix: tools
 
 # The log goes to a file as well: cargo prints one line of time for each test binary, and the slowest are named below.
 test: check
-	$(call timed,building the tests,$(CARGO) build --workspace --bins --locked; $(CARGO) test --workspace --no-run --locked)
+	$(call timed,building the tests,$(CARGO) test --workspace --no-run --locked)
 	$(call timed,tests,$(CARGO) test --workspace --locked 2>&1 | tee target/test.log)
 	@echo; echo "Where the time went:"; cat $(TIMES)
 	@echo "The slowest test binaries:"

@@ -193,7 +193,7 @@ fn block_comment(text: &str) -> usize {
 
 /// The length of the string or character at the start of `text`, if one stands there. A lifetime is none.
 fn literal(text: &str) -> Option<usize> {
-    let unprefixed = text.trim_start_matches(|c| matches!(c, 'b' | 'c' | 'r'));
+    let unprefixed = text.trim_start_matches(['b', 'c', 'r']);
     let prefix = text.len() - unprefixed.len();
     let raw = prefix <= 2 && text[..prefix].contains('r');
     let hashes = unprefixed.len() - unprefixed.trim_start_matches('#').len();
