@@ -10,10 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use campanile_storage::{
-    Trouble,
-    log::{LogStore, SledLog},
-};
+use campanile_storage::log::{LogStore, SledLog};
 
 /// Keys and values as hexadecimal text, in the order of the keys.
 const GOLDEN: [(&str, &str); 6] = [
@@ -42,69 +39,6 @@ fn the_keys_and_values_on_disk_never_change() {
     log.sync().unwrap();
     drop(log);
     assert_eq!(rows(dir.path()), GOLDEN.map(|(key, value)| (key.to_owned(), value.to_owned())));
-}
-
-#[test]
-fn a_log_of_a_newer_format_is_refused_and_left_alone() {
-    let dir = tempfile::tempdir().unwrap();
-    drop(SledLog::open(dir.path()).unwrap());
-    let db = raw(dir.path());
-    db.insert("m/format", &[3, 1, 0, 2, 0][..]).unwrap();
-    db.flush().unwrap();
-    drop(db);
-    let refused = SledLog::open(dir.path()).unwrap_err();
-    assert!(matches!(refused, Trouble::TooNew { found: 2, known: 1, .. }), "{refused}");
-}
-
-#[test]
-fn a_log_with_a_hole_is_refused_and_never_shortened() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut log = SledLog::open(dir.path()).unwrap();
-    log.append_batch(&[1, 2, 3].map(|index| (index, Bytes::from("entry")))).unwrap();
-    log.sync().unwrap();
-    drop(log);
-    let db = raw(dir.path());
-    db.remove(b"l\0\0\0\0\0\0\0\x02").unwrap();
-    db.flush().unwrap();
-    drop(db);
-    let refused = SledLog::open(dir.path()).unwrap_err();
-    assert!(refused.to_string().contains("entry 2 is missing"), "{refused}");
-}
-
-#[test]
-fn a_directory_that_lost_its_data_file_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    drop(SledLog::open(dir.path()).unwrap());
-    std::fs::remove_file(dir.path().join("db")).unwrap();
-    let refused = SledLog::open(dir.path()).unwrap_err();
-    assert!(matches!(refused, Trouble::Damaged { .. }), "{refused}");
-}
-
-#[test]
-fn a_log_in_use_is_refused_and_says_so() {
-    let dir = tempfile::tempdir().unwrap();
-    let _log = SledLog::open(dir.path()).unwrap();
-    let refused = SledLog::open(dir.path()).unwrap_err();
-    assert!(matches!(refused, Trouble::Locked { .. }), "{refused}");
-}
-
-#[test]
-fn a_file_where_the_directory_should_be_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("log");
-    std::fs::write(&path, "").unwrap();
-    let refused = SledLog::open(&path).unwrap_err();
-    assert!(matches!(refused, Trouble::Unopenable { .. }), "{refused}");
-}
-
-#[test]
-fn what_a_kill_during_creation_left_beside_it_is_cleared_away() {
-    let dir = tempfile::tempdir().unwrap();
-    let (path, aside) = (dir.path().join("log"), dir.path().join("log.creating"));
-    std::fs::create_dir(&aside).unwrap();
-    std::fs::write(aside.join("conf"), "segment_si").unwrap();
-    drop(SledLog::open(&path).unwrap());
-    assert!(!aside.exists());
 }
 
 /// The database itself. Its last thread may hold the lock for a moment after a log was dropped.

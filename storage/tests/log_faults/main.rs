@@ -14,15 +14,18 @@ use std::{
     env,
     io::{self, Write},
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, PoisonError, mpsc},
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use campanile_storage::log::{Log, SledLog};
+use campanile_storage::{
+    Trouble,
+    log::{Log, SledLog},
+};
 use child::{Running, Sync, UNDER_WAY};
 use history::{History, mix};
-use rig::{Cache, Shelf};
+use rig::{Cache, Shelf, SmallDisk};
 
 /// One rig at a time: they would only slow each other down.
 static RIG: Mutex<()> = Mutex::new(());
@@ -103,6 +106,35 @@ fn a_power_cut_loses_nothing_acknowledged() {
 fn without_the_fdatasync_the_same_power_cuts_are_found_to_lose_something() {
     let Some(lost) = power_cuts(Sync::Skipped, setting("CUTS").unwrap_or(2), 12) else { return };
     assert!(!lost.is_empty(), "the judge saw nothing lost where something must be");
+}
+
+#[test]
+fn a_full_disk_stops_the_log_and_loses_nothing_acknowledged() {
+    let _one = RIG.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(why) = rig::missing() {
+        return say(&format!("SKIPPED, NOTHING WAS TESTED: a full disk ({why})"));
+    }
+    let (disk, seed) = (SmallDisk::new(), seed());
+    let mut history = History::new(seed);
+    let log = Log::open(Box::new(SledLog::open(&disk.log()).unwrap())).unwrap();
+    let (mut acknowledged, mut issued) = (0, 0);
+    let trouble = loop {
+        let (tell, told) = mpsc::sync_channel(1);
+        history::issue(&log, seed, issued, Box::new(move |result| tell.send(result).unwrap()));
+        issued += 1;
+        match told.recv_timeout(Duration::from_secs(60)).expect("every write is answered") {
+            Ok(()) => acknowledged = issued,
+            Err(trouble) => break trouble,
+        }
+    };
+    assert!(matches!(trouble, Trouble::Full { .. }), "seed {seed}: {trouble}");
+    assert!(log.stats().poisoned && log.read_range(0..1, 1).is_err());
+    log.close();
+    drop(log);
+    disk.drop_ballast();
+    judge(&disk.log(), &mut history, acknowledged, issued)
+        .unwrap_or_else(|lost| panic!("seed {seed}: {lost}"));
+    say(&format!("a disk full after {acknowledged} operations, seed {seed}: nothing lost"));
 }
 
 /// Cut the power so many times, and up to `until_lost` times until something is lost; what was lost each time. Nothing

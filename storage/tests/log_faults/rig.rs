@@ -111,6 +111,32 @@ impl Shelf {
     }
 }
 
+/// A disk so small that it fills up, with something on it that can be thrown away.
+pub(crate) struct SmallDisk {
+    layer: Layer,
+    _dir: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    /// A disk of 64 MiB with 24 MiB of ballast on it.
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let layer = Layer::make(&dir.path().join("small.img"), 64, false, &dir.path().join("small"));
+        fs::write(layer.mount.join("ballast"), vec![1; 24 << 20]).expect("the ballast fits");
+        Self { layer, _dir: dir }
+    }
+
+    /// Where the log is on it.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.layer.mount.join("log")
+    }
+
+    /// Make room.
+    pub(crate) fn drop_ballast(&self) {
+        fs::remove_file(self.layer.mount.join("ballast")).expect("it is there once");
+    }
+}
+
 /// The shelf stands still as long as this lives.
 struct Frozen<'a>(&'a Path);
 
