@@ -36,6 +36,8 @@ pub mod request;
 
 pub mod due;
 
+pub mod shared;
+
 pub mod state;
 
 pub mod machine;

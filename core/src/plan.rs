@@ -12,8 +12,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::command::{Decision, OnTime, PauseEnd, Tick};
 use crate::cron::CronCache;
 use crate::definition::Definition;
-use crate::due::Due;
-use crate::firing::Phase;
 use crate::id::Uid;
 use crate::schedule::{Schedule, State as ScheduleState};
 use crate::series::{BadSpec, Series};
@@ -65,36 +63,32 @@ impl Planner {
     /// applied: there may be more.
     pub fn tick(&mut self, state: &State, now: Timestamp) -> Option<Tick> {
         let mut tick = Tick::default();
-        let mut instants = 0;
-        for (at, due) in state.due().ticks() {
-            if at > now || instants >= self.options.instants_per_tick {
+        let mut room = self.options.instants_per_tick;
+        for (_, uid) in state.due().schedules().take_while(|(at, _)| *at <= now) {
+            if room == 0 {
                 break;
             }
-            instants += 1 + match due {
-                Due::Schedule(uid) => self.plan_schedule(state, uid, now, &mut tick),
-                Due::PauseEnd(uid) => self.plan_pause_end(state, uid, at, now, &mut tick),
-                Due::LeaseEnd(id) => {
-                    if let Some(Phase::Running(lease)) = state.firing(id).map(|firing| firing.phase) {
-                        tick.lease_ends.push((id, lease.attempt));
-                    }
-                    0
-                }
-            };
+            room = room.saturating_sub(self.plan_schedule(state, uid, now, &mut tick));
         }
-        (instants > 0).then_some(tick)
+        let ended = state.due().leases().take_while(|(at, _)| *at <= now).take(room);
+        tick.lease_ends
+            .extend(ended.filter_map(|(_, id)| state.firing(id).map(|firing| (id, firing.attempt))));
+        (tick != Tick::default()).then_some(tick)
     }
 
-    /// Adds what a due schedule has to decide; answers how many instants beyond the first that is.
+    /// Adds what a due schedule has to decide; answers how much room that takes.
     fn plan_schedule(&mut self, state: &State, uid: Uid, now: Timestamp, tick: &mut Tick) -> usize {
         let Some(schedule) = state.schedule(uid) else { return 0 };
-        if let Some(on_time) =
-            self.guarded(schedule, |planner, schedule| planner.on_time(schedule, now)).ok().flatten()
+        if let ScheduleState::Paused { until: Some(until), .. } = schedule.state {
+            return self.plan_pause_end(schedule, until, now, tick);
+        }
+        if let Ok(Some(on_time)) = self.guarded(schedule, |planner, schedule| planner.on_time(schedule, now))
         {
             tick.on_time.push(on_time);
-            return 0;
+            return 1;
         }
         let decision = up_to_its_last_instant(self.decide(schedule, now));
-        let instants = decision.fire.len() + decision.skips.len();
+        let instants = 1 + decision.fire.len() + decision.skips.len();
         tick.decisions.push(decision);
         instants
     }
@@ -127,22 +121,18 @@ impl Planner {
 
     fn plan_pause_end(
         &mut self,
-        state: &State,
-        uid: Uid,
+        schedule: &Schedule,
         until: Timestamp,
         now: Timestamp,
         tick: &mut Tick,
     ) -> usize {
-        let Some(schedule) = state.schedule(uid) else { return 0 };
-        if !matches!(schedule.state, ScheduleState::Paused { .. }) {
-            return 0;
-        }
         let decision = self.guard(schedule, |planner, schedule| {
             let series = planner.series(&schedule.definition)?;
             Ok(catch_up::end_pause(&planner.options, schedule, &series, until, now))
         });
-        tick.pause_ends.push(PauseEnd { uid, until, decision });
-        1
+        let instants = 1 + decision.fire.len() + decision.skips.len();
+        tick.pause_ends.push(PauseEnd { uid: schedule.uid, until, decision });
+        instants
     }
 
     /// What a pause leaves behind when it ends without catching up.

@@ -4,8 +4,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::definition::ScheduleName;
-use crate::due::Due;
 use crate::firing::Firing;
+use crate::id::Uid;
 use crate::schedule::Schedule;
 use crate::state::State;
 use crate::time::Timestamp;
@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 /// When a Tick has something to decide next.
 #[must_use]
 pub fn next_due(state: &State) -> Option<Timestamp> {
-    state.due().ticks().next().map(|(at, _)| at)
+    state.due().next_tick()
 }
 
 /// When there is something to begin next.
@@ -54,20 +54,15 @@ pub fn page(
 #[must_use]
 pub fn page_by_next(
     state: &State,
-    after: Option<(Timestamp, crate::id::Uid)>,
+    after: Option<(Timestamp, Uid)>,
     limit: usize,
 ) -> Vec<(Timestamp, Arc<Schedule>)> {
-    let (at, due) = after
-        .map_or((Timestamp::from_millis(i64::MIN), Due::Schedule(crate::id::Uid(0))), |(at, uid)| {
-            (at, Due::Schedule(uid))
-        });
+    let (at, uid) = after.unwrap_or((Timestamp::from_millis(i64::MIN), Uid(0)));
     state
         .due()
-        .ticks_after(at, due)
-        .filter_map(|(at, due)| match due {
-            Due::Schedule(uid) => state.schedule(uid).map(|schedule| (at, schedule.clone())),
-            Due::PauseEnd(_) | Due::LeaseEnd(_) => None,
-        })
+        .schedules_after(at, uid)
+        .filter_map(|(at, uid)| state.schedule(uid).map(|schedule| (at, schedule.clone())))
+        .filter(|(_, schedule)| schedule.is_active())
         .take(limit)
         .collect()
 }

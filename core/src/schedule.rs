@@ -2,7 +2,6 @@
 //!
 //! It decides nothing; the rules are in [`crate::machine`].
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,7 @@ use crate::command::Seen;
 use crate::definition::{Definition, ScheduleName};
 use crate::firing::EndState;
 use crate::id::{LogIndex, Revision, Run, Uid};
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 
 /// How many outcomes a schedule keeps beside it; older ones are in the ledger.
 pub const KEPT_OUTCOMES: usize = 20;
@@ -50,7 +49,7 @@ pub struct Schedule {
     /// Failed firings since the last success.
     pub consecutive_failures: u32,
     /// The newest last; shared, since a tick copies the schedule but not its past.
-    pub outcomes: Option<Arc<VecDeque<PastFiring>>>,
+    pub outcomes: Option<Arc<[PastFiring]>>,
 }
 
 /// Whether the instants of a schedule are decided.
@@ -74,19 +73,19 @@ pub enum State {
     Finished,
 }
 
-/// What one firing came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What one firing came to; small, since every schedule keeps [`KEPT_OUTCOMES`] of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastFiring {
-    /// The nominal of the firing.
+    /// Its nominal.
     pub nominal: Timestamp,
     /// Its run.
     pub run: Run,
+    /// From its nominal instant to its decision, in milliseconds; saturates at 49 days.
+    pub lateness_ms: u32,
+    /// How many attempts it took; saturates.
+    pub attempts: u16,
     /// How it ended.
     pub state: EndState,
-    /// How many attempts it took.
-    pub attempts: u32,
-    /// From its nominal instant to its decision.
-    pub lateness: Span,
 }
 
 impl Schedule {
@@ -99,11 +98,9 @@ impl Schedule {
                 self.consecutive_failures.saturating_add(1)
             }
         };
-        let outcomes = Arc::make_mut(self.outcomes.get_or_insert_default());
-        if outcomes.len() == KEPT_OUTCOMES {
-            outcomes.pop_front();
-        }
-        outcomes.push_back(outcome);
+        let kept = self.outcomes.as_deref().unwrap_or_default();
+        let first = (kept.len() + 1).saturating_sub(KEPT_OUTCOMES);
+        self.outcomes = Some(kept[first..].iter().copied().chain([outcome]).collect());
     }
 
     /// The last outcomes, the newest first.

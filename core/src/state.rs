@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 
-use crate::definition::ScheduleName;
+use crate::definition::{Definition, ScheduleName};
 use crate::due::DueIndex;
 use crate::firing::{Firing, FiringId};
 use crate::id::{Epoch, LogIndex, NodeId, Run, Term, Uid};
 use crate::request::Requests;
 use crate::schedule::Schedule;
+use crate::shared::Shared;
 use crate::time::Timestamp;
 
 /// The first id that is given to a node which joins later; those of the first configuration are below.
@@ -37,6 +38,8 @@ pub struct State {
     pub(crate) requests: Requests,
     /// Derived.
     pub(crate) due: DueIndex,
+    /// Derived: equal policies and principals of schedules are kept once.
+    pub(crate) shared: Shared,
 }
 
 /// The leader that may propose.
@@ -62,6 +65,7 @@ impl Default for State {
             firings: OrdMap::new(),
             requests: Requests::default(),
             due: DueIndex::default(),
+            shared: Shared::default(),
         }
     }
 }
@@ -150,7 +154,8 @@ impl State {
         &self.requests
     }
 
-    pub(crate) fn insert(&mut self, schedule: Schedule) {
+    pub(crate) fn insert(&mut self, mut schedule: Schedule) {
+        self.shared.share(&mut schedule);
         self.due.enter(&schedule);
         self.names.insert(schedule.name.clone(), schedule.uid);
         let before = self.schedules.insert(schedule.uid, Arc::new(schedule));
@@ -171,6 +176,15 @@ impl State {
         let result = change(schedule);
         self.due.enter(schedule);
         Some(result)
+    }
+
+    /// Gives a schedule another definition.
+    pub(crate) fn redefine(&mut self, uid: Uid, definition: &Arc<Definition>) {
+        if let Some(schedule) = self.schedules.get_mut(&uid) {
+            let schedule = Arc::make_mut(schedule);
+            schedule.definition = definition.clone();
+            self.shared.share(schedule);
+        }
     }
 
     /// Changes what no index depends on.

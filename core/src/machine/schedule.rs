@@ -61,12 +61,12 @@ fn edit(turn: &mut Turn<'_>, command: &PutSchedule, before: &Schedule) -> Result
     let moment = turn.moment;
     turn.state.change(uid, |schedule| {
         schedule.revision = revision;
-        schedule.definition = command.definition.clone();
         stamp(schedule, moment.at, moment.index, &command.request.by);
         if !matches!(schedule.state, State::Paused { .. }) {
             schedule.state = State::Active;
         }
     });
+    turn.state.redefine(uid, &command.definition);
     tell_defined(turn, uid, command, revision);
     let paused = matches!(before.state, State::Paused { .. });
     decide::move_mark(turn, uid, moment.at.max(before.mark), if paused { None } else { command.next_at });

@@ -119,8 +119,8 @@ pub(super) fn end_firing(turn: &mut Turn<'_>, firing: &Firing, report: Option<&R
             nominal: firing.id.nominal,
             run: firing.id.run,
             state,
-            attempts: firing.attempt.0,
-            lateness,
+            attempts: firing.attempt.0.try_into().unwrap_or(u16::MAX),
+            lateness_ms: lateness.as_millis().try_into().unwrap_or(u32::MAX),
         });
         (schedule.consecutive_failures, schedule.definition.policy.pause_after_failures)
     });
