@@ -9,9 +9,13 @@
 //! - [`error`]: what can go wrong, named by what the caller can do about it.
 //! - [`log`]: the Raft log and the vote: a small blocking trait, two implementations, and the group commit above them.
 //! - [`ledger`]: what happened, row by row, in append-only files chained by a running hash.
+//! - [`history`]: which rows of the ledger belong to a schedule; built again whenever it is in doubt.
+//! - [`image`]: the state of the machine at a log index, a file each.
 
 pub mod codec;
 pub mod error;
+pub mod history;
+pub mod image;
 pub mod ledger;
 pub mod log;
 

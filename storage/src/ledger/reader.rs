@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use super::{
-    position::{Head, Place, Position, Row},
+    position::{Hash, Head, Place, Position, Row},
     segment::{Cursor, Segment},
     shared::{Shared, View},
 };
@@ -87,11 +87,7 @@ impl LedgerReader {
     /// # Errors
     /// As `read`.
     pub fn find(&self, position: Position) -> Result<Option<Row>, Trouble> {
-        let after = match position.n {
-            0 => position.index.checked_sub(1).map(Position::end_of),
-            n => Some(Position::new(position.index, n - 1)),
-        };
-        Ok(self.read(after, 1, 0)?.pop().filter(|row| row.position == position))
+        Ok(self.read(before(position), 1, 0)?.pop().filter(|row| row.position == position))
     }
 
     /// The row at `position`, tried at `place` first. A place from before a cut or an install is only slower.
@@ -149,8 +145,15 @@ impl LedgerReader {
         self.shared.want_forgotten();
     }
 
-    pub(crate) fn take_forgotten(&self) -> Option<Arc<Segment>> {
-        self.shared.take_forgotten()
+    /// The rows of a segment that retention dropped, once for each.
+    pub(crate) fn take_forgotten(&self) -> Option<Result<Vec<Row>, Trouble>> {
+        self.shared.take_forgotten().map(|segment| segment_rows(&segment))
+    }
+
+    /// The running hash at `position`, dropped or not; `None` when no file holds a row there.
+    pub(crate) fn hash_at(&self, position: Position) -> Result<Option<Hash>, Trouble> {
+        let rows = self.steady(|view| rows_behind(view, before(position), 1, 0))?;
+        Ok(rows.first().filter(|(row, _)| row.position == position).map(|(row, _)| row.hash))
     }
 
     pub(crate) fn view(&self) -> View {
@@ -166,6 +169,14 @@ impl LedgerReader {
                 return answer;
             }
         }
+    }
+}
+
+/// The last position that a row before this one can have.
+fn before(position: Position) -> Option<Position> {
+    match position.n {
+        0 => position.index.checked_sub(1).map(Position::end_of),
+        n => Some(Position::new(position.index, n - 1)),
     }
 }
 
@@ -207,6 +218,15 @@ fn rows_behind(
 fn next(segment: &Segment, cursor: &mut Cursor<'_>) -> Result<Option<(Row, Place)>, Trouble> {
     let at = cursor.offset();
     cursor.next_row()?.map_err(|flaw| segment.damaged(at, &flaw))
+}
+
+fn segment_rows(segment: &Segment) -> Result<Vec<Row>, Trouble> {
+    let mut rows = Vec::new();
+    let mut cursor = Cursor::new(segment, segment.start_for(None)?);
+    while let Some((row, _)) = next(segment, &mut cursor)? {
+        rows.push(row);
+    }
+    Ok(rows)
 }
 
 fn info(segment: &Segment, last: Option<Position>) -> SegmentInfo {

@@ -16,8 +16,9 @@ use super::{
 };
 use crate::Trouble;
 
-/// Segments that retention dropped and that still wait for the history index to forget their rows; older ones are let go.
-const FORGETTING: usize = 16;
+/// Segments that retention dropped and that may wait for the history index to forget their rows: 64 GiB of them. Beyond
+/// that the oldest are let go, and keys stay in the index whose rows are gone, which `fetch` then says.
+const FORGETTING: usize = 1024;
 
 /// The ledger at one moment.
 #[derive(Clone, Debug)]

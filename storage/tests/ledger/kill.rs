@@ -77,7 +77,7 @@ fn run_and_kill(dir: &Path, after: Duration) -> u64 {
         lines.map_while(Result::ok).filter_map(told).try_for_each(|index: u64| answers.send(index))
     });
     let mut answered = 0;
-    if after.as_micros() % 4 != 0 {
+    if !after.as_micros().is_multiple_of(4) {
         answered = told.recv_timeout(Duration::from_secs(60)).unwrap();
     }
     let deadline = Instant::now() + after;

@@ -1,0 +1,236 @@
+//! The thread that writes the index behind the ledger, off the way of commits.
+//!
+//! It is woken without being told what for, and always does the same: look whether the index still fits the ledger, forget
+//! what retention dropped, index what is new. A lost wake-up costs a quarter of a second.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use super::{Entry, Extract, History, Progress, Standing, Unreadable};
+use crate::{
+    Trouble,
+    ledger::{LedgerReader, Position, Row},
+};
+
+/// Rows a batch: large enough for sled, small enough that readers do not wait.
+const BATCH_ROWS: usize = 2_000;
+const BATCH_BYTES: usize = 4 << 20;
+/// The longest sleep when nobody wakes the thread.
+const IDLE: Duration = Duration::from_millis(250);
+
+/// The handle of the thread; dropping it ends the thread after its batch.
+#[derive(Debug)]
+pub struct Indexer {
+    history: History,
+    ledger: LedgerReader,
+    signal: Arc<Signal>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Signal {
+    state: Mutex<State>,
+    wake: Condvar,
+    moved: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    woken: bool,
+    stop: bool,
+    /// The last row looked at, as waiters see it.
+    through: Option<Position>,
+}
+
+impl Indexer {
+    /// Starts to keep `history` up with `ledger`.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn spawn(history: History, ledger: LedgerReader, extract: Extract) -> Result<Self, Trouble> {
+        ledger.want_forgotten();
+        let signal = Arc::new(Signal::default());
+        let pass = Pass { history: history.clone(), ledger: ledger.clone(), extract, generation: None };
+        let shared = Arc::clone(&signal);
+        let thread = std::thread::Builder::new()
+            .name("history-indexer".into())
+            .spawn(move || run(pass, &shared))
+            .map_err(|source| Trouble::while_doing("starting the history's thread", source))?;
+        Ok(Self { history, ledger, signal, thread: Some(thread) })
+    }
+
+    /// Says that there may be something new.
+    pub fn wake(&self) {
+        self.signal.state().woken = true;
+        self.signal.wake.notify_one();
+    }
+
+    /// Waits until every row is indexed that the ledger now holds of entries up to `index`; false when it takes longer than
+    /// `timeout`.
+    pub fn wait_for(&self, index: u64, timeout: Duration) -> bool {
+        // Entries without rows are passed with the next row, and nothing is behind the head.
+        let wanted = self.ledger.head().position.min(Some(Position::end_of(index)));
+        let deadline = Instant::now() + timeout;
+        let mut state = self.signal.state();
+        while state.through < wanted {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            state.woken = true;
+            self.signal.wake.notify_one();
+            state = self.signal.moved.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    /// The index that it keeps.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+}
+
+impl Drop for Indexer {
+    fn drop(&mut self) {
+        self.signal.state().stop = true;
+        self.signal.wake.notify_one();
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the history's thread ended in a panic");
+        }
+    }
+}
+
+impl Signal {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sleeps until there may be something new; false when it is time to stop.
+    fn sleep(&self) -> bool {
+        let state = self.state();
+        let idle = |state: &mut State| !state.woken && !state.stop;
+        let (mut state, _) =
+            self.wake.wait_timeout_while(state, IDLE, idle).unwrap_or_else(PoisonError::into_inner);
+        state.woken = false;
+        !state.stop
+    }
+
+    /// Tells waiters how far it is; false when it is time to stop.
+    fn tell(&self, through: Option<Position>) -> bool {
+        let mut state = self.state();
+        state.through = through;
+        self.moved.notify_all();
+        !state.stop
+    }
+}
+
+/// What one round does, and what it remembers for the next.
+struct Pass {
+    history: History,
+    ledger: LedgerReader,
+    extract: Extract,
+    /// The generation of the ledger that the index was compared with; `None` when it must be compared.
+    generation: Option<u64>,
+}
+
+/// Why a round ended early.
+enum Ended {
+    /// The index is to be thrown away.
+    Index(Unreadable),
+    /// The ledger does not read: that is somebody else's to act on.
+    Ledger(Trouble),
+}
+
+impl From<Unreadable> for Ended {
+    fn from(unreadable: Unreadable) -> Self {
+        Self::Index(unreadable)
+    }
+}
+
+impl From<Trouble> for Ended {
+    fn from(trouble: Trouble) -> Self {
+        Self::Ledger(trouble)
+    }
+}
+
+fn run(mut pass: Pass, signal: &Signal) {
+    loop {
+        let round = catch_unwind(AssertUnwindSafe(|| pass.catch_up(signal)));
+        let round = round.unwrap_or_else(|_| Err(Unreadable { why: "a panic while indexing".into() }.into()));
+        let trouble = match round {
+            Ok(()) => None,
+            Err(Ended::Ledger(trouble)) => Some(trouble),
+            Err(Ended::Index(Unreadable { why })) => {
+                tracing::warn!(why, "the history index is built again");
+                pass.generation = None;
+                pass.history.start_anew().err()
+            }
+        };
+        if let Some(trouble) = trouble {
+            tracing::error!(%trouble, "the history index lags behind");
+        }
+        if !signal.sleep() {
+            return;
+        }
+    }
+}
+
+impl Pass {
+    /// Batch after batch, until nothing is new.
+    fn catch_up(&mut self, signal: &Signal) -> Result<(), Ended> {
+        loop {
+            self.align()?;
+            self.forget()?;
+            let more = self.index_batch()?;
+            let go_on = signal.tell(self.history.progress().map(|progress| progress.position));
+            if !more || !go_on {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes the index fit the ledger, when that may have changed under it.
+    fn align(&mut self) -> Result<(), Ended> {
+        let generation = self.ledger.generation();
+        if self.generation == Some(generation) {
+            return Ok(());
+        }
+        match self.history.standing(&self.ledger)? {
+            Standing::Current => {}
+            Standing::Rewound(to) => self.history.write(|store| store.rewind(to))?,
+            Standing::Foreign => {
+                tracing::info!("the history index is not this ledger's and is built again");
+                self.history.start_anew()?;
+            }
+        }
+        self.generation = Some(generation);
+        Ok(())
+    }
+
+    /// Removes the rows of dropped segments, which are read a last time for their keys.
+    fn forget(&self) -> Result<(), Ended> {
+        while let Some(rows) = self.ledger.take_forgotten() {
+            for batch in rows?.chunks(BATCH_ROWS) {
+                let keys = batch.iter().filter_map(self.extract);
+                self.history.read(|store| store.remove(keys))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Indexes the next rows; false when there were none.
+    fn index_batch(&self) -> Result<bool, Ended> {
+        let after = self.history.progress().map(|progress| progress.position);
+        let rows = self.ledger.read_placed(after, BATCH_ROWS, BATCH_BYTES)?;
+        let Some((last, _)) = rows.last() else { return Ok(false) };
+        let through = Progress { position: last.position, hash: last.hash };
+        let entry = |(row, place): &(Row, _)| (self.extract)(row).map(|key| Entry { key, place: *place });
+        let entries: Vec<Entry> = rows.iter().filter_map(entry).collect();
+        self.history.write(|store| store.insert(&entries, through, rows.len() as u64))?;
+        Ok(true)
+    }
+}
