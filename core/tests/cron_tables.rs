@@ -85,6 +85,12 @@ fn every_random_text_is_due_when_it_should_be() {
     assert_table(include_str!("data/random.tsv"), RANDOM_ROWS);
 }
 
+#[test]
+fn every_other_report_and_edge_of_ours_is_due_when_it_should_be() {
+    assert_table(include_str!("data/reports.tsv"), REPORT_ROWS);
+}
+
+const REPORT_ROWS: usize = 30;
 const NEXT_ROWS: usize = 103;
 const RANDOM_ROWS: usize = 2441;
 

@@ -16,6 +16,10 @@ use croner::{CivilDate, CivilDateTime, CivilTime, CronDateTime, Resolution, Week
 use super::pattern::{Join, Pattern, has};
 use super::wall::{Month, Wall, weekday};
 
+/// Where croner's calendar ends (its year 5000). Forwards it says so with an error; backwards from beyond it would
+/// answer with the last match of year 5000, whatever lies between.
+const END: Wall = Wall::at(Month { year: 5000, month: 1 }.first_day(), 0);
+
 /// A pattern in croner's form.
 pub(super) struct Engine {
     cron: croner::Cron,
@@ -41,6 +45,9 @@ impl Engine {
 
     /// The first match at or after `from`; none when croner cannot tell.
     pub(super) fn next(&self, from: Wall) -> Option<Wall> {
+        if from >= END {
+            return None;
+        }
         // Exclusive from one second before, since the inclusive search has had faults of its own.
         let before = Civil(Wall(from.0.checked_sub(1)?));
         self.cron.find_next_occurrence(&before, false).ok().map(|found| found.0)
@@ -48,6 +55,9 @@ impl Engine {
 
     /// The last match at or before `from`; none when croner cannot tell.
     pub(super) fn prev(&self, from: Wall) -> Option<Wall> {
+        if from >= END {
+            return None;
+        }
         let after = Civil(Wall(from.0.checked_add(1)?));
         self.cron.find_previous_occurrence(&after, false).ok().map(|found| found.0)
     }
@@ -121,5 +131,108 @@ impl CronDateTime for Civil {
 
     fn cmp_instant(&self, other: &Self) -> Ordering {
         self.0.cmp(&other.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::cron::pattern::{Days, MonthDays, Times, Weekdays};
+
+    /// A set of some of the values `low..=high`, never empty: few of them, all of them, or any.
+    fn set(low: u32, high: u32) -> impl Strategy<Value = u64> {
+        let all = ((1_u64 << (high - low + 1)) - 1) << low;
+        prop_oneof![
+            (low..=high).prop_map(|value| 1 << value),
+            Just(all),
+            (low..=high, any::<u64>()).prop_map(move |(value, bits)| bits & all | 1 << value),
+        ]
+    }
+
+    fn marks(low: u32, high: u32) -> impl Strategy<Value = u64> {
+        prop_oneof![4 => Just(0), 1 => (low..=high).prop_map(|value| 1 << value)]
+    }
+
+    fn month_days() -> impl Strategy<Value = MonthDays> {
+        let none = MonthDays::default;
+        prop_oneof![
+            4 => set(1, 31).prop_map(move |plain| MonthDays { plain, ..none() }),
+            1 => set(1, 31).prop_map(move |nearest| MonthDays { nearest, ..none() }),
+            1 => (set(1, 31), set(1, 31)).prop_map(move |(plain, nearest)| MonthDays { plain, nearest, ..none() }),
+            1 => marks(1, 31).prop_map(move |plain| MonthDays { plain, last: true, ..none() }),
+            1 => marks(1, 31).prop_map(move |nearest| MonthDays { nearest, last_weekday: true, ..none() }),
+        ]
+    }
+
+    fn weekdays() -> impl Strategy<Value = Weekdays> {
+        (set(0, 6), marks(0, 6), marks(0, 6), 0..5_usize, any::<bool>()).prop_map(
+            |(plain, nth, last, place, alone)| {
+                let mut weekdays = Weekdays { plain, last, ..Weekdays::default() };
+                weekdays.nth[place] = nth;
+                if alone && (nth | last) != 0 {
+                    weekdays.plain = 0;
+                }
+                weekdays
+            },
+        )
+    }
+
+    fn pattern() -> impl Strategy<Value = Pattern> {
+        let times = (set(0, 23), set(0, 59), set(0, 59));
+        let join = prop_oneof![Just(Join::Both), Just(Join::Either)];
+        (times, set(1, 12), month_days(), weekdays(), join).prop_map(
+            |((hours, minutes, seconds), months, month_days, weekdays, join)| Pattern {
+                times: Times { hours, minutes, seconds },
+                days: Days { months, month_days, weekdays, join },
+            },
+        )
+    }
+
+    /// Some second between the years 1 and 5010, more often in our time.
+    fn wall() -> impl Strategy<Value = Wall> {
+        let year = |year| Month { year, month: 1 }.first_day() * crate::cron::wall::DAY;
+        prop_oneof![
+            6 => year(1900)..year(2200),
+            1 => year(1)..year(30),
+            1 => year(1)..year(4900),
+            1 => year(4980)..year(5010),
+        ]
+        .prop_map(Wall)
+    }
+
+    // PROPTEST_CASES=20000 looks further.
+    proptest! {
+        #[test]
+        fn croner_and_the_sets_find_the_same_walls(pattern in pattern(), from in wall()) {
+            prop_assume!(pattern.days.any());
+            let engine = Engine::build(&pattern);
+            prop_assert!(engine.is_some(), "croner refuses {}", spelled(&pattern));
+            if let Some(engine) = engine {
+                if let Some(found) = engine.next(from) {
+                    prop_assert_eq!(Some(found), pattern.next(from), "next of {}", spelled(&pattern));
+                }
+                if let Some(found) = engine.prev(from) {
+                    prop_assert_eq!(Some(found), pattern.prev(from), "prev of {}", spelled(&pattern));
+                }
+            }
+        }
+
+        #[test]
+        fn croner_answers_wherever_it_is_asked_in_our_time(pattern in pattern(), second in 0_i64..4_000_000_000) {
+            prop_assume!(pattern.days.any());
+            let engine = Engine::build(&pattern);
+            prop_assert!(engine.as_ref().and_then(|engine| engine.next(Wall(second))).is_some());
+            prop_assert!(engine.as_ref().and_then(|engine| engine.prev(Wall(second))).is_some());
+        }
+
+        #[test]
+        fn the_count_is_the_number_of_steps(pattern in pattern(), from in wall(), length in 0_i64..200_000) {
+            let to = Wall(from.0 + length);
+            let steps = std::iter::successors(pattern.next(from), |wall| pattern.next(Wall(wall.0 + 1)));
+            let steps = steps.take_while(|wall| *wall < to).count();
+            prop_assert_eq!(pattern.count(from, to), steps as u64);
+        }
     }
 }

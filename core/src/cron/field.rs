@@ -253,8 +253,14 @@ fn read_range(field: Field, item: Piece<'_>) -> Result<(u32, u32), CronError> {
         high = 7;
     }
     if low > high {
-        let (bottom, top) = field.range();
-        let top = if field == Field::DayOfWeek { 6 } else { top };
+        let (bottom, top) = match field {
+            Field::DayOfWeek if from.is_number() => ("0", "6"),
+            Field::DayOfWeek => ("SUN", "SAT"),
+            Field::Month => ("1", "12"),
+            Field::DayOfMonth => ("1", "31"),
+            Field::Hour => ("0", "23"),
+            Field::Second | Field::Minute => ("0", "59"),
+        };
         let (from, to) = (from.text, to.text);
         let hint = format!("split it in two: `{from}-{top},{bottom}-{to}`");
         return Err(item.refuse(format!("the range {from}-{to} descends"), hint));

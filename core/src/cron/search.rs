@@ -2,13 +2,21 @@
 //!
 //! Time is walked segment by segment (stretches of constant offset). Inside one, a match of the wall clock *is* an
 //! instant; between two stands a shift, and the class of the spec says what it does. The walls are never asked for inside
-//! a gap or twice in an overlap in any other place than this, `cron::count` and `cron::lint`.
+//! a gap or twice in an overlap anywhere but here, `cron::count` and `cron::lint`.
 
 use super::parsed::Parsed;
 use super::wall::Wall;
 use super::zone::{FIRST, LAST, Segment};
 use super::{Class, DstGap, DstOverlap, Note, Occurrence};
 use crate::time::Timestamp;
+
+/// A match of the wall clock, and the wall from which it is the nearest in the direction of the search. Kept from one
+/// segment to the next, so that a text that is due in years is searched once and not at each time change.
+#[derive(Clone, Copy)]
+struct Found {
+    from: Wall,
+    wall: Wall,
+}
 
 /// The first instant strictly after `after`.
 pub(super) fn next(cron: &Parsed, after: Timestamp) -> Option<Occurrence> {
@@ -24,11 +32,8 @@ pub(super) fn next(cron: &Parsed, after: Timestamp) -> Option<Occurrence> {
         }
         let from = segment.wall(second);
         // The match found from an earlier wall is still the first one from here, unless it has been passed.
-        let known = found.filter(|found| (found.from..=found.wall).contains(&from));
-        let wall = match known {
-            Some(found) => found.wall,
-            None => cron.next_wall(from)?,
-        };
+        let known = found.filter(|found| (found.from..=found.wall).contains(&from)).map(|found| found.wall);
+        let wall = known.or_else(|| cron.next_wall(from))?;
         found = Some(Found { from, wall });
         let at = segment.second(wall);
         if at < segment.end() {
@@ -48,22 +53,20 @@ pub(super) fn next(cron: &Parsed, after: Timestamp) -> Option<Occurrence> {
     }
 }
 
-/// A match and the wall from which it was found to be the first.
-#[derive(Clone, Copy)]
-struct Found {
-    from: Wall,
-    wall: Wall,
-}
-
 /// The last instant strictly before `before`.
 pub(super) fn prev(cron: &Parsed, before: Timestamp) -> Option<Occurrence> {
     let mut second = second_before(before).min(LAST);
+    let mut found: Option<Found> = None;
     loop {
         if second < FIRST {
             return None;
         }
         let segment = cron.zone.segment_at(second);
-        let at = segment.second(cron.prev_wall(segment.wall(second))?);
+        let from = segment.wall(second);
+        let known = found.filter(|found| (found.wall..=found.from).contains(&from)).map(|found| found.wall);
+        let wall = known.or_else(|| cron.prev_wall(from))?;
+        found = Some(Found { from, wall });
+        let at = segment.second(wall);
         if at >= segment.start() {
             if let Some(note) = cron.note(&segment, at) {
                 return occurrence(at, note);

