@@ -1,4 +1,4 @@
-//! The walls around third-party crates: in which files a crate may be named at all.
+//! The walls around third-party crates: in which files a crate may be named at all. And around the wall clock.
 //!
 //! `Cargo.toml` says which room knows a crate; this says which file of it. So a library can be replaced by changing what
 //! stands inside one wall. A path here is a prefix: `node/src/http` is `http.rs` and all of `http/`.
@@ -41,15 +41,17 @@ const FENCES: &[Fence] = &[
     Fence { krate: "campanile_cluster_tests", inside: &["cluster-tests/"] },
 ];
 
-/// Every crate that is named outside of its wall.
+/// Who may read the wall clock: the node's one reader, and what runs outside of a node (a user's command, the demo's
+/// receiver, tests).
+const CLOCK_READERS: [&str; 4] = ["node/src/clock.rs", "node/src/cli", "node/src/demo", "cluster-tests/"];
+const READS_THE_CLOCK: [&str; 4] = ["SystemTime", ":", ":", "now"];
+
+/// Every crate that is named outside of its wall, and every reading of the clock outside of its room.
 pub(crate) fn findings(tree: &Tree) -> Vec<String> {
     let mut findings = Vec::new();
     for file in &tree.rust {
         let source = file.source();
-        for fence in FENCES {
-            if fence.inside.iter().any(|inside| file.path.starts_with(inside)) {
-                continue;
-            }
+        for fence in FENCES.iter().filter(|fence| !stands_in(&file.path, fence.inside)) {
             findings.extend(source.lines_naming(fence.krate).into_iter().map(|line| {
                 format!(
                     "{}:{line}: names {}, which stops at {}",
@@ -59,6 +61,19 @@ pub(crate) fn findings(tree: &Tree) -> Vec<String> {
                 )
             }));
         }
+        if !stands_in(&file.path, &CLOCK_READERS) && !file.path.contains("/tests/") {
+            findings.extend(source.lines_with(&READS_THE_CLOCK).into_iter().map(|line| {
+                format!(
+                    "{}:{line}: reads the wall clock, which only {} may",
+                    file.path,
+                    CLOCK_READERS.join(", ")
+                )
+            }));
+        }
     }
     findings
+}
+
+fn stands_in(path: &str, places: &[&str]) -> bool {
+    places.iter().any(|place| path.starts_with(place))
 }

@@ -81,6 +81,7 @@ fn a_crate_named_outside_of_its_wall_is_caught() {
         ("core/src/plan.rs", "fn f(at: jiff::Timestamp) {}"),
         ("node/src/service.rs", "use {std::fmt, axum::Router};"),
         ("raft/src/consensus.rs", "use axum::Router;"),
+        ("node/src/leader.rs", "fn f() { std::time::SystemTime::now(); }"),
         ("node/src/leader/ticker.rs", "use campanile_cluster_tests::model;"),
     ];
     for (path, code) in planted {
