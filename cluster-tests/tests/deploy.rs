@@ -57,7 +57,8 @@ fn a_typo_in_a_configuration_is_exit_code_2_and_the_key_that_was_meant() {
         ("token_file", "tokenfile"),
     ];
     for (meant, written) in typos {
-        let answer = config_check(&configuration(1).replacen(meant, written, 1));
+        let answer =
+            config_check(&configuration(1).replacen(&format!("\n{meant}"), &format!("\n{written}"), 1));
         let meant = meant.trim_matches(['[', ']']);
         assert_eq!(answer.code, Some(2), "{written}: {answer}");
         let line = answer.stderr.lines().find(|line| line.contains("did you mean")).unwrap_or_default();
