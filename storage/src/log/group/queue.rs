@@ -1,6 +1,7 @@
 //! Where the handles and the writer meet: one mutex, never held while a disk works or a callback runs.
 
 use std::{
+    collections::VecDeque,
     ops::Range,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -40,7 +41,7 @@ impl Shared {
         state.has_work() || !state.is_closed()
     }
 
-    /// Account for a batch that was written, or not, and tell everybody.
+    /// Account for a batch that was written, or not, and tell everybody: who hears of a failure finds the log poisoned.
     pub(in crate::log) fn finish(
         &self,
         taken: Taken,
@@ -50,13 +51,13 @@ impl Shared {
     ) {
         let mut state = self.lock();
         state.settle(&taken.jobs, result.is_ok(), took, disk_bytes);
-        let rooms = state.take_rooms();
+        let (late, rooms) = match result {
+            Ok(()) => (VecDeque::new(), state.take_rooms()),
+            Err(trouble) => state.poison(trouble),
+        };
         drop(state);
-        taken.jobs.into_iter().for_each(|job| job.answer(result));
+        taken.jobs.into_iter().chain(late).for_each(|job| job.answer(result));
         rooms.into_iter().for_each(|room| room());
-        if let Err(trouble) = result {
-            self.poison(trouble);
-        }
     }
 
     /// Refuse everything from now on, what waits included.
