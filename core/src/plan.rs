@@ -45,13 +45,20 @@ impl Default for Options {
 pub struct Planner {
     options: Options,
     crons: CronCache,
+    #[cfg(feature = "plant-duplicates")]
+    repeated: std::collections::BTreeSet<Uid>,
 }
 
 impl Planner {
     /// A planner with those settings.
     #[must_use]
     pub fn new(options: Options) -> Self {
-        Self { options, crons: CronCache::new(CACHED_CRONS) }
+        Self {
+            options,
+            crons: CronCache::new(CACHED_CRONS),
+            #[cfg(feature = "plant-duplicates")]
+            repeated: std::collections::BTreeSet::new(),
+        }
     }
 
     /// The parsed patterns, for those who preview.
@@ -96,6 +103,10 @@ impl Planner {
     /// The common case: exactly one instant is undecided, and it is not old.
     fn on_time(&mut self, schedule: &Schedule, now: Timestamp) -> Result<Option<OnTime>, BadSpec> {
         let series = self.series(&schedule.definition)?;
+        #[cfg(feature = "plant-duplicates")]
+        if let Some(again) = self.plant(schedule, &series) {
+            return Ok(Some(again));
+        }
         let grace = now - self.options.failover_grace;
         let Some(nominal) = series.next(schedule.mark).map(|o| o.at).filter(|at| *at <= now && *at >= grace)
         else {
@@ -108,6 +119,19 @@ impl Planner {
             nominal,
             next_at,
         }))
+    }
+
+    /// The bug that the failover test must find: a new leader repeats what its predecessor decided last.
+    #[cfg(feature = "plant-duplicates")]
+    fn plant(&mut self, schedule: &Schedule, series: &Series) -> Option<OnTime> {
+        let nominal = series.prev(schedule.mark.successor())?.at;
+        let next_at = schedule.next_at?;
+        (nominal == schedule.mark && self.repeated.insert(schedule.uid)).then_some(OnTime {
+            uid: schedule.uid,
+            revision: schedule.revision,
+            nominal,
+            next_at,
+        })
     }
 
     /// What becomes of the undecided instants of a schedule up to `now`, under its catch-up rule. A schedule that cannot

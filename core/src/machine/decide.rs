@@ -63,6 +63,11 @@ pub(super) fn fire_nominal(
     ticked: &mut Ticked,
 ) {
     let Some(schedule) = turn.state.schedule(uid) else { return };
+    if cfg!(feature = "plant-duplicates")
+        && turn.state.firing(FiringId { uid, nominal, run: Run(0) }).is_some()
+    {
+        return; // The state cannot hold it twice at once; the plant doubles those that are settled.
+    }
     if schedule.definition.max_firings.is_some_and(|most| schedule.fired >= most) {
         return;
     }

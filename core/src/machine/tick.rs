@@ -34,7 +34,7 @@ fn fire_on_time(turn: &mut Turn<'_>, item: &OnTime, ticked: &mut Ticked) {
     let current = turn.state.schedule(item.uid).is_some_and(|schedule| {
         schedule.is_active()
             && schedule.revision == item.revision
-            && item.nominal > schedule.mark
+            && is_undecided(item.nominal, schedule.mark)
             && item.nominal <= turn.moment.at
     });
     if !current {
@@ -44,6 +44,11 @@ fn fire_on_time(turn: &mut Turn<'_>, item: &OnTime, ticked: &mut Ticked) {
     let next_at = (item.next_at != Timestamp::NEVER).then_some(item.next_at);
     decide::fire_nominal(turn, item.uid, item.nominal, Kind::Scheduled, next_at, ticked);
     decide::move_mark(turn, item.uid, item.nominal, next_at);
+}
+
+/// The refusal of duplicates: the mark is the truth, whoever proposes what.
+fn is_undecided(nominal: Timestamp, mark: Timestamp) -> bool {
+    cfg!(feature = "plant-duplicates") || nominal > mark
 }
 
 fn decide_one(turn: &mut Turn<'_>, decision: &Decision, ticked: &mut Ticked) {
