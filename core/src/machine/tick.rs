@@ -48,7 +48,7 @@ fn fire_on_time(turn: &mut Turn<'_>, item: &OnTime, ticked: &mut Ticked) {
 
 /// The refusal of duplicates: the mark is the truth, whoever proposes what.
 fn is_undecided(nominal: Timestamp, mark: Timestamp) -> bool {
-    cfg!(feature = "plant-duplicates") || nominal > mark
+    nominal > mark || (cfg!(feature = "plant-duplicates") && nominal == mark)
 }
 
 fn decide_one(turn: &mut Turn<'_>, decision: &Decision, ticked: &mut Ticked) {
