@@ -28,7 +28,11 @@ use crate::time::Timestamp;
 
 mod wall;
 
+mod bits;
+
 mod pattern;
+
+mod piece;
 
 mod field;
 

@@ -59,6 +59,27 @@ fn an_overlap_gives_the_pass_that_was_asked_for() {
 }
 
 #[test]
+fn gaps_and_overlaps_end_where_they_end_to_the_second() {
+    let after = "2026-10-24T12:00:00Z";
+    let text = |text| CronText { text, ..BERLIN };
+    assert_eq!(
+        walk(&text("59 59 1,2 * * *"), after, 3),
+        ["2026-10-24T23:59:59Z normal", "2026-10-25T00:59:59Z first_pass", "2026-10-26T00:59:59Z normal"]
+    );
+    assert_eq!(
+        walk(&text("0 2,3 * * *"), after, 3),
+        ["2026-10-25T00:00:00Z first_pass", "2026-10-25T02:00:00Z normal", "2026-10-26T01:00:00Z normal"]
+    );
+    let after = "2026-03-28T12:00:00Z";
+    assert_eq!(
+        walk(&text("59 59 1 * * *"), after, 2),
+        ["2026-03-29T00:59:59Z normal", "2026-03-29T23:59:59Z normal"]
+    );
+    assert_eq!(walk(&text("59 59 2 * * *"), after, 1), ["2026-03-29T01:00:00Z moved_from_gap"]);
+    assert_eq!(walk(&text("0 0 3 * * *"), after, 1), ["2026-03-29T01:00:00Z normal"]);
+}
+
+#[test]
 fn an_instant_that_matches_after_the_gap_by_itself_is_normal_and_there_once() {
     assert_eq!(
         walk(&CronText { text: "0 2,3 * * *", ..BERLIN }, "2026-03-28T12:00:00Z", 2),

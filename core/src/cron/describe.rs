@@ -3,9 +3,10 @@
 //! Must never say something that is not so: where a phrase would need a condition it lists the values instead. "Every 7
 //! minutes" is not said of `*/7`, which begins anew each hour.
 
+use super::bits::{has, size};
 use super::field::Field;
 use super::parsed::Parsed;
-use super::pattern::{Days, Join, MonthDays, Times, Weekdays, has, size};
+use super::pattern::{Days, Join, MonthDays, Times, Weekdays};
 use super::wall::clock_text;
 
 /// Up to so many times of day are listed one by one.
@@ -86,8 +87,8 @@ fn pace(times: &Times) -> String {
     let pace = match (every(seconds), every(minutes)) {
         (Some(step), _) if every_minute => amount(step, "second"),
         (_, Some(step)) if on_the_minute => amount(step, "minute"),
-        _ if on_the_minute && minutes == 1 && hours == Field::Hour.all() => return "Every hour".to_owned(),
-        _ => return format!("{} {}", values(seconds, minutes), hours_counted(hours)),
+        _ if on_the_minute && minutes == 1 => return hourly(hours),
+        _ => return values(times),
     };
     let during = match run(hours) {
         _ if hours == Field::Hour.all() => String::new(),
@@ -97,20 +98,32 @@ fn pace(times: &Times) -> String {
     format!("{pace}{during}")
 }
 
-/// `At minutes 0, 7 and 14`, `At second 30 of minute 5`.
-fn values(seconds: u64, minutes: u64) -> String {
-    let minutes = counted("minute", minutes);
-    match seconds {
-        1 => format!("At {minutes}"),
-        _ => format!("At {} of {minutes}", counted("second", seconds)),
+/// `Every hour from 09:00 to 17:00`.
+fn hourly(hours: u64) -> String {
+    match run(hours) {
+        _ if hours == Field::Hour.all() => "Every hour".to_owned(),
+        Some((first, last)) => format!("Every hour from {first:02}:00 to {last:02}:00"),
+        None => format!("At minute 0 of {}", counted("hour", hours)),
     }
 }
 
-fn hours_counted(hours: u64) -> String {
-    match hours {
-        all if all == Field::Hour.all() => "of every hour".to_owned(),
-        some => format!("of {}", counted("hour", some)),
+/// `At minutes 0, 7 and 14 of every hour`, `At second 30 of every minute of hours 9 to 17`.
+fn values(times: &Times) -> String {
+    let Times { hours, minutes, seconds } = *times;
+    let mut parts = Vec::new();
+    if seconds != 1 {
+        parts.push(counted("second", seconds));
     }
+    match minutes {
+        all if all == Field::Minute.all() => parts.push("every minute".to_owned()),
+        some => parts.push(counted("minute", some)),
+    }
+    match hours {
+        all if all != Field::Hour.all() => parts.push(counted("hour", hours)),
+        _ if minutes != Field::Minute.all() => parts.push("every hour".to_owned()),
+        _ => {}
+    }
+    format!("At {}", parts.join(" of "))
 }
 
 /// The distance of a set of seconds or minutes that runs evenly through the hour or minute and into the next.
@@ -241,11 +254,14 @@ mod tests {
             ("*/7 * * * *", "UTC", "At minutes 0, 7, 14, 21, 28, 35, 42, 49 and 56 of every hour, UTC"),
             ("0-29,45 * * * *", "UTC", "At minutes 0 to 29 and 45 of every hour, UTC"),
             ("*/15 9-17 * * 1-5", "UTC", "Every 15 minutes from 09:00 to 17:59 on Monday to Friday, UTC"),
-            ("0 9-17 * * *", "UTC", "At minute 0 of hours 9 to 17, UTC"),
+            ("0 9-17 * * *", "UTC", "Every hour from 09:00 to 17:00, UTC"),
             ("* 2,14 * * *", "UTC", "Every minute during the hours 2 and 14, UTC"),
             ("15 10,12 * * 0,6", "UTC", "At 10:15 and 12:15 on Saturday and Sunday, UTC"),
             ("30 0 12 * * *", "UTC", "At 12:00:30 every day, UTC"),
-            ("5,10 * * * * *", "UTC", "At seconds 5 and 10 of minutes 0 to 59 of every hour, UTC"),
+            ("5,10 * * * * *", "UTC", "At seconds 5 and 10 of every minute, UTC"),
+            ("30 * 9-17 * * *", "UTC", "At second 30 of every minute of hours 9 to 17, UTC"),
+            ("30 0-5 0-7 * * *", "UTC", "At second 30 of minutes 0 to 5 of hours 0 to 7, UTC"),
+            ("0 0,2,4,6,8,10,13 * * *", "UTC", "At minute 0 of hours 0, 2, 4, 6, 8, 10 and 13, UTC"),
             ("0 0 1 1 *", "Etc/GMT+5", "At 00:00 on day 1 of the month in January, Etc/GMT+5 time"),
             (
                 "0 0 L 2,3,4,6 *",

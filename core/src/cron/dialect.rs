@@ -2,8 +2,9 @@
 //!
 //! Must not search: whether a pattern ever fires is asked of the calendar of its days alone.
 
-use super::field::{self, Field, Piece, Values};
+use super::field::{self, Field, Values};
 use super::pattern::{Days, Join, MonthDays, Pattern, Times, Weekdays};
+use super::piece::Piece;
 use super::{Class, CronError, CronErrorKind, DayMatch};
 
 /// The longest text that is read, in characters.

@@ -13,7 +13,8 @@ use croner::errors::CronError;
 use croner::parser::{CronParser, Seconds, Year};
 use croner::{CivilDate, CivilDateTime, CivilTime, CronDateTime, Resolution, Weekday};
 
-use super::pattern::{Join, Pattern, has};
+use super::bits::has;
+use super::pattern::{Join, Pattern};
 use super::wall::{Month, Wall, weekday};
 
 /// Where croner's calendar ends (its year 5000). Forwards it says so with an error; backwards from beyond it would

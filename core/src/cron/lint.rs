@@ -66,7 +66,7 @@ fn uneven_steps(cron: &Parsed) -> impl Iterator<Item = CronWarning> {
             Field::DayOfWeek => "week",
         };
         let message = format!(
-            "`*/{step}` does not divide the {field} field: it begins anew each {turn}, so the last distance is shorter; \
+            "`*/{step}` does not divide the {field} field: it begins anew each {turn}, so not all distances are the same; \
              for even distances use an `every` spec"
         );
         CronWarning { code: "uneven_step", message }

@@ -3,6 +3,7 @@
 //! Must not know zones, daylight saving or text. croner answers the ordinary wall-clock search (`cron::engine`); these
 //! sets answer what croner cannot: counting without walking, the inside of a gap, and the ends of its range.
 
+use super::bits::{at_or_above, below, has, highest, lower, lowest, size};
 use super::wall::{LAST_YEAR, Month, Wall, weekday};
 
 /// The sets of one cron text.
@@ -308,46 +309,5 @@ impl Weekdays {
             days |= 1 << highest(all);
         }
         days
-    }
-}
-
-/// Whether `set` holds `value`.
-pub(super) const fn has(set: u64, value: u32) -> bool {
-    set >> value & 1 == 1
-}
-
-/// How many values `set` holds.
-pub(super) const fn size(set: u64) -> u64 {
-    set.count_ones() as u64
-}
-
-/// The set of all values below `value`.
-const fn lower(value: u32) -> u64 {
-    (1 << value) - 1
-}
-
-/// The lowest value of a set that is not empty.
-const fn lowest(set: u64) -> u32 {
-    set.trailing_zeros()
-}
-
-/// The highest value of a set that is not empty.
-const fn highest(set: u64) -> u32 {
-    63 - set.leading_zeros()
-}
-
-/// The lowest value at or above `value`, which is at most 60.
-const fn at_or_above(set: u64, value: u32) -> Option<u32> {
-    match set & !lower(value) {
-        0 => None,
-        rest => Some(lowest(rest)),
-    }
-}
-
-/// The highest value below `value`, which is at most 60.
-const fn below(set: u64, value: u32) -> Option<u32> {
-    match set & lower(value) {
-        0 => None,
-        rest => Some(highest(rest)),
     }
 }

@@ -203,7 +203,9 @@ fn field(low: u32, high: u32) -> impl Strategy<Value = Vec<Item>> {
     prop_oneof![
         3 => Just(vec![Item::Every]),
         2 => (1..=high).prop_map(|step| vec![Item::Step(step)]),
-        4 => one().prop_map(|item| vec![item]),
+        3 => one().prop_map(|item| vec![item]),
+        // The edges of hours and minutes are the edges of gaps and overlaps.
+        2 => prop_oneof![Just(low), Just(high)].prop_map(|edge| vec![Item::One(edge)]),
         3 => prop::collection::vec(prop_oneof![one(), range()], 1..4),
     ]
 }
