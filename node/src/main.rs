@@ -1,2 +1,14 @@
-//! Campanile.
-fn main() {}
+//! The one binary: nodes, their users and their operators.
+
+use std::process::ExitCode;
+
+use campanile::cli::{self, Local};
+use campanile::{config, run};
+
+fn main() -> ExitCode {
+    cli::main(|local| match local {
+        Local::Serve(args) => run::serve(&args),
+        Local::ConfigCheck(args) => config::check(&args),
+        Local::Demo(_) => ExitCode::from(2),
+    })
+}

@@ -1,0 +1,174 @@
+//! Who may send: seats, all together and a host, and the firings that are under way from this node.
+//!
+//! A **seat** is held while a request is under way; a **claim** until its report is settled, so that a firing is not begun
+//! twice while the machine does not know yet. Both free themselves when they are dropped, whatever happens to the attempt.
+//! It decides nothing that matters: were it wrong, `apply` would refuse the Begin.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use campanile_core::definition::ScheduleName;
+use campanile_core::firing::{Firing, FiringId};
+use campanile_core::machine::Machine;
+use campanile_core::query;
+use campanile_core::time::Timestamp;
+use tokio::sync::Notify;
+use tokio::sync::futures::OwnedNotified;
+
+use super::webhook_of;
+
+/// How many entries of the work index one look passes, when hosts at their limit are in the way. A look at so many takes
+/// about a millisecond, and it happens with every apply.
+const SCAN: usize = 4_096;
+
+/// How many requests at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// All together.
+    pub in_flight: usize,
+    /// To one host and port.
+    pub per_host: usize,
+}
+
+/// The seats of one node.
+#[derive(Debug)]
+pub struct Desk {
+    limits: Limits,
+    taken: Arc<Taken>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    book: Mutex<Book>,
+    /// Told whenever a seat or a claim is freed. Carries nothing.
+    freed: Arc<Notify>,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    seats: usize,
+    hosts: HashMap<Box<str>, usize>,
+    claims: HashSet<FiringId>,
+}
+
+/// A firing that may begin, with its seat and its claim.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) firing: Arc<Firing>,
+    pub(super) name: ScheduleName,
+    pub(super) seat: Seat,
+    pub(super) claim: Claim,
+}
+
+/// One request under way.
+#[derive(Debug)]
+pub(super) struct Seat {
+    taken: Arc<Taken>,
+    host: Box<str>,
+}
+
+/// One firing that is not to be begun from here.
+#[derive(Debug)]
+pub(super) struct Claim {
+    taken: Arc<Taken>,
+    firing: FiringId,
+}
+
+impl Desk {
+    /// An empty desk.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, taken: Arc::default() }
+    }
+
+    /// Seats for firings that may begin at `now`, those that may longest first, at most `most`. A host at its limit is
+    /// passed over, so that it does not hold up the others.
+    pub(super) fn take(&self, machine: &Machine, now: Timestamp, most: usize) -> Vec<Place> {
+        let mut book = self.taken.lock();
+        let mut places = Vec::new();
+        for firing in query::work_now(machine, now).take(SCAN) {
+            if places.len() == most || book.seats >= self.limits.in_flight {
+                break;
+            }
+            if book.claims.contains(&firing.id) {
+                continue;
+            }
+            let host = host_of(firing);
+            if book.hosts.get(&*host).is_some_and(|taken| *taken >= self.limits.per_host) {
+                continue;
+            }
+            // Without its schedule it is about to be cancelled.
+            let Some(schedule) = machine.schedule(firing.id.uid) else { continue };
+            places.push(self.seat(&mut book, firing, schedule.name.clone(), host));
+        }
+        places
+    }
+
+    fn seat(&self, book: &mut Book, firing: &Arc<Firing>, name: ScheduleName, host: Box<str>) -> Place {
+        book.seats += 1;
+        *book.hosts.entry(host.clone()).or_default() += 1;
+        book.claims.insert(firing.id);
+        let seat = Seat { taken: Arc::clone(&self.taken), host };
+        let claim = Claim { taken: Arc::clone(&self.taken), firing: firing.id };
+        Place { firing: Arc::clone(firing), name, seat, claim }
+    }
+
+    /// Resolves once a seat or a claim is freed after this call.
+    pub(super) fn freed(&self) -> OwnedNotified {
+        Arc::clone(&self.taken.freed).notified_owned()
+    }
+
+    /// How many requests are under way.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.taken.lock().seats
+    }
+
+    /// Returns once nothing is under way and every report is settled or dropped.
+    pub async fn idle(&self) {
+        loop {
+            let freed = Arc::clone(&self.taken.freed).notified_owned();
+            if self.taken.lock().claims.is_empty() {
+                return;
+            }
+            freed.await;
+        }
+    }
+}
+
+impl Taken {
+    fn lock(&self) -> MutexGuard<'_, Book> {
+        // A panic elsewhere leaves counts, not secrets: the worst is a seat too few.
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut book = self.taken.lock();
+        book.seats -= 1;
+        if let Some(taken) = book.hosts.get_mut(&self.host) {
+            *taken -= 1;
+            if *taken == 0 {
+                book.hosts.remove(&self.host);
+            }
+        }
+        drop(book);
+        self.taken.freed.notify_waiters();
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.taken.lock().claims.remove(&self.firing);
+        self.taken.freed.notify_waiters();
+    }
+}
+
+/// Host and port of a firing's target, as text: what stands between the scheme and the path, without user and password.
+fn host_of(firing: &Firing) -> Box<str> {
+    let url = &*webhook_of(firing).url;
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    authority.rsplit('@').next().unwrap_or(authority).to_ascii_lowercase().into()
+}

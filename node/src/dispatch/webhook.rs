@@ -1,0 +1,149 @@
+//! A firing as an HTTP request: what is sent, and how its answer is read.
+//!
+//! No redirect is followed, no proxy of the environment used, nothing tried again in here: the machine decides about
+//! tries. The connection is kept for the next firing.
+
+mod headers;
+mod output;
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use campanile_core::attempt::{Lease, MAX_OUTPUT, Report};
+use campanile_core::definition::ScheduleName;
+use campanile_core::firing::Firing;
+use campanile_core::id::NodeId;
+use reqwest::{Client, Method, RequestBuilder, Response};
+
+use super::classify::{self, Failure};
+use super::webhook_of;
+use crate::clock::Clock;
+
+/// A receiver that is up accepts at once; more is a dead machine, and the seat is needed.
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+/// Servers close idle connections after 5 s and more. A shorter time here means that a firing hardly ever meets a
+/// connection that its receiver is just closing, which would look like a lost answer.
+const IDLE_LIMIT: Duration = Duration::from_secs(4);
+
+/// Sends requests. Clones share their connections.
+#[derive(Debug, Clone)]
+pub struct Sender {
+    http: Client,
+}
+
+/// One request to make.
+#[derive(Debug, Clone, Copy)]
+pub struct Order<'a> {
+    /// What fires.
+    pub firing: &'a Firing,
+    /// Of which schedule.
+    pub name: &'a ScheduleName,
+    /// The right to send.
+    pub lease: &'a Lease,
+    /// Who sends.
+    pub node: NodeId,
+}
+
+/// No HTTP client can be made at all.
+#[derive(Debug, thiserror::Error)]
+#[error("no HTTP client: {0}")]
+pub struct Unusable(String);
+
+impl Sender {
+    /// A sender, and a warning when this machine has no certificates to judge `https` receivers by.
+    ///
+    /// # Errors
+    /// [`Unusable`] when there is no cryptography.
+    pub fn new() -> Result<(Self, Option<String>), Unusable> {
+        // An error says that one is installed already, which is what is wanted.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let error = match builder().build() {
+            Ok(http) => return Ok((Self { http }, None)),
+            Err(error) => chain(&error),
+        };
+        let http =
+            builder().tls_certs_only(std::iter::empty()).build().map_err(|error| Unusable(chain(&error)))?;
+        let warning = format!(
+            "https receivers will fail, this machine has no CA certificates ({error}): install ca-certificates"
+        );
+        Ok((Self { http }, Some(warning)))
+    }
+
+    /// Sends, waits for the answer at most for the definition's timeout, and says what came of it.
+    pub async fn send(&self, order: Order<'_>, clock: Clock) -> Report {
+        let sent_at = clock.now();
+        let request = match self.request(order, sent_at.as_millis().div_euclid(1_000)) {
+            Ok(request) => request,
+            Err(why) => return failure(Failure::Impossible, why, sent_at),
+        };
+        let mut response = match request.send().await {
+            Ok(response) => response,
+            Err(error) => return failure(kind_of(&error), chain(&error.without_url()), sent_at),
+        };
+        let status = response.status().as_u16();
+        let verdict = classify::answered(status, retry_after(&response), clock.now());
+        // The status decides; an answer whose body breaks off has still been given.
+        let (output, error) = output::tail(&mut response, MAX_OUTPUT).await;
+        Report { verdict, sent_at, status: Some(status), error: error.into(), output: output.into() }
+    }
+
+    fn request(&self, order: Order<'_>, unix_secs: i64) -> Result<RequestBuilder, String> {
+        let webhook = webhook_of(order.firing);
+        let method = Method::from_bytes(webhook.method.as_bytes()).map_err(|error| error.to_string())?;
+        let payload = order.firing.payload();
+        let request = self
+            .http
+            .request(method, &*webhook.url)
+            .timeout(Duration::from_millis(webhook.timeout.as_millis()))
+            .headers(headers::of(order, unix_secs)?);
+        Ok(if payload.is_empty() { request } else { request.body(payload.to_owned()) })
+    }
+}
+
+fn builder() -> reqwest::ClientBuilder {
+    Client::builder()
+        .user_agent(concat!("campanile/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_LIMIT)
+        .pool_idle_timeout(IDLE_LIMIT)
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .no_proxy()
+}
+
+fn failure(failure: Failure, error: String, sent_at: campanile_core::time::Timestamp) -> Report {
+    Report {
+        verdict: classify::failed(failure),
+        sent_at,
+        status: None,
+        error: error.into(),
+        output: "".into(),
+    }
+}
+
+/// A timeout while connecting is a failure to connect: nothing was sent.
+fn kind_of(error: &reqwest::Error) -> Failure {
+    if error.is_builder() {
+        Failure::Impossible
+    } else if error.is_connect() {
+        Failure::NotConnected
+    } else if error.is_timeout() {
+        Failure::TimedOut
+    } else {
+        Failure::Broken
+    }
+}
+
+fn retry_after(response: &Response) -> Option<&str> {
+    response.headers().get("retry-after")?.to_str().ok()
+}
+
+/// An error with what caused it, as one line.
+fn chain(error: &reqwest::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        line.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    line
+}

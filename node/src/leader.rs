@@ -1,0 +1,114 @@
+//! What a leader does, and for how long: the duties of an office run in one scope that ends with it.
+//!
+//! ```text
+//!   offices (from consensus) ── Some(office) ─> scope { ticker, dispatcher, settler } ── None, another office, stop ─> joined
+//! ```
+//! An office is a committed `LeaderEpoch`: consensus hands it out after its reply, never from a metric. No duty keeps what
+//! it could not find again in the machine, so taking office costs nothing that grows with the number of schedules, and a
+//! duty that outlived its office would only be refused.
+
+pub mod office;
+mod ticker;
+
+use std::sync::Arc;
+
+use campanile_core::plan::{self, Planner};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::Clock;
+use crate::dispatch::{self, Tools};
+use crate::metrics::Metrics;
+use office::Office;
+pub use ticker::Ticker;
+
+/// What the duties are done with.
+#[derive(Debug, Clone)]
+pub struct Duties {
+    /// The node's clock.
+    pub clock: Clock,
+    /// Settings of the cluster that planning depends on.
+    pub plan: plan::Options,
+    /// What sends.
+    pub tools: Tools,
+    /// Where it is counted.
+    pub metrics: Arc<Metrics>,
+}
+
+/// How a node is told to stop, gently first.
+#[derive(Debug, Clone, Default)]
+pub struct Stop {
+    /// Begin nothing new; go on ticking and settling.
+    pub begin_nothing: CancellationToken,
+    /// Leave office.
+    pub leave: CancellationToken,
+}
+
+/// Does the duties of each office that this node gets, until it is told to leave. Every duty has ended when it returns;
+/// requests under way are not duties, [`Tools::attempts`] owns them. `hold` makes of what consensus hands out what the
+/// duties use.
+pub async fn lead<T: Clone, O: Office>(
+    mut offices: watch::Receiver<Option<T>>,
+    hold: impl Fn(T) -> O,
+    duties: Duties,
+    stop: Stop,
+) {
+    while !stop.leave.is_cancelled() {
+        // Copied out at once: a borrow held across an await would hold up consensus.
+        let office = offices.borrow_and_update().clone();
+        let scope = office.map(|office| Scope::open(&hold(office), &duties, &stop));
+        tokio::select! {
+            biased;
+            () = stop.leave.cancelled() => {}
+            changed = offices.changed() => if changed.is_err() { stop.leave.cancel() },
+        }
+        if let Some(scope) = scope {
+            scope.close().await;
+        }
+    }
+}
+
+/// The duties of one office.
+#[derive(Debug)]
+struct Scope {
+    end: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Scope {
+    fn open<O: Office>(office: &O, duties: &Duties, stop: &Stop) -> Self {
+        tracing::info!(node = office.node().0, epoch = office.view().epoch().0, "in office");
+        duties.metrics.took_office();
+        let end = stop.leave.child_token();
+        let tasks = TaskTracker::new();
+        let ticker =
+            Ticker::new(office.clone(), duties.clock, Planner::new(duties.plan), Arc::clone(&duties.metrics));
+        let (dispatcher, settler) = dispatch::open(office.clone(), duties.tools.clone());
+        tasks.spawn(ticker.run(end.clone()));
+        tasks.spawn(settler.run(end.clone()));
+        tasks.spawn(dispatcher.run(either(&end, &stop.begin_nothing, &tasks)));
+        Self { end, tasks }
+    }
+
+    async fn close(self) {
+        self.end.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+        tracing::info!("out of office");
+    }
+}
+
+/// Cancelled when the scope ends, or earlier when nothing new is to begin.
+fn either(end: &CancellationToken, earlier: &CancellationToken, tasks: &TaskTracker) -> CancellationToken {
+    let (both, earlier) = (end.child_token(), earlier.clone());
+    let cancel = both.clone();
+    tasks.spawn(async move {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => {}
+            () = earlier.cancelled() => cancel.cancel(),
+        }
+    });
+    both
+}

@@ -1,0 +1,117 @@
+//! The ticker: decides what is due, one batched Tick in flight. It is the tick loop of every schedule.
+//!
+//! ```text
+//!   sleep (short slices, or until something is applied) -> now = max(clock, log time) -> plan -> propose -> reply -> at once again
+//! ```
+//! It trusts no wake-up: each turn looks at the due index. A tick that is lost, late or doubled is harmless, since the mark
+//! in the machine decides; so after any failure it plans again from what is applied. It must not send anything.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use campanile_core::command::{Body, Tick};
+use campanile_core::machine::Machine;
+use campanile_core::plan::Planner;
+use campanile_core::query;
+use campanile_core::reply::{Reply, Ticked};
+use campanile_core::time::Timestamp;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio_util::sync::CancellationToken;
+
+use super::office::Office;
+use crate::clock::Clock;
+use crate::metrics::Metrics;
+
+/// The longest sleep: a wall clock that is set is noticed within this (`SEMANTICS` §7).
+const SLICE: Duration = Duration::from_millis(250);
+/// The wait after a failed proposal: shorter than an election, longer than a busy loop.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Planning so many entries is done in under a millisecond; more would hold up a worker of the runtime, and with it the
+/// heartbeats of Raft.
+const INLINE: usize = 64;
+
+/// Decides what is due while its office lasts.
+#[derive(Debug)]
+pub struct Ticker<O> {
+    office: O,
+    clock: Clock,
+    planner: Planner,
+    metrics: Arc<Metrics>,
+    /// Whether the last proposal failed, so that a long outage is one line in the log.
+    failing: bool,
+}
+
+impl<O: Office> Ticker<O> {
+    /// A ticker of that office.
+    pub fn new(office: O, clock: Clock, planner: Planner, metrics: Arc<Metrics>) -> Self {
+        Self { office, clock, planner, metrics, failing: false }
+    }
+
+    /// Ticks until `stop`. Dropping a turn at any await is safe: a tick under way is committed or not, and the next look
+    /// at the due index tells.
+    pub async fn run(mut self, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = self.turn() => {}
+            }
+        }
+    }
+
+    async fn turn(&mut self) {
+        let view = self.office.view();
+        let now = self.clock.now().max(view.clock());
+        match self.plan(&view, now) {
+            Some(tick) => self.commit(now, tick).await,
+            None => self.sleep(&view).await,
+        }
+    }
+
+    /// Plans outside of the proposal, so that nobody else waits for it: what has moved on by the time it is applied is
+    /// stale there, and due again here.
+    fn plan(&mut self, view: &Machine, now: Timestamp) -> Option<Tick> {
+        let many = view.due().schedules().take_while(|(at, _)| *at <= now).nth(INLINE).is_some();
+        if many && Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread {
+            tokio::task::block_in_place(|| self.planner.tick(view, now))
+        } else {
+            self.planner.tick(view, now)
+        }
+    }
+
+    async fn commit(&mut self, now: Timestamp, tick: Tick) {
+        let _under_way = self.metrics.ticking();
+        let body = Body::Tick(tick.clone());
+        match self.office.propose(now, move |_, _| Some(body)).await {
+            Ok(Some(Reply::Ticked(ticked))) => self.ticked(&tick, ticked),
+            Ok(reply) => self.failed(&format!("{reply:?}")).await,
+            Err(error) => self.failed(&error.to_string()).await,
+        }
+    }
+
+    fn ticked(&mut self, tick: &Tick, ticked: Ticked) {
+        if std::mem::take(&mut self.failing) {
+            tracing::info!("ticks are committed again");
+        }
+        let committed_at = self.clock.now();
+        self.metrics.ticked(tick, ticked, committed_at);
+        tracing::debug!(fired = ticked.fired, skipped = ticked.skipped, stale = ticked.stale, "tick");
+    }
+
+    async fn failed(&mut self, reason: &str) {
+        if !std::mem::replace(&mut self.failing, true) {
+            tracing::warn!(reason, "a tick was not committed; it is planned again");
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+
+    /// Sleeps until the next entry of the due index, in slices; an apply may have brought an earlier one.
+    async fn sleep(&self, view: &Machine) {
+        let nap = query::next_due(view).map_or(SLICE, |at| self.clock.until(at).min(SLICE));
+        tokio::select! {
+            biased;
+            () = self.office.applied_beyond(view.applied()) => {}
+            () = tokio::time::sleep(nap) => {}
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! One node from its ports to its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use campanile_core::plan;
+use campanile_raft::{Consensus, Options, Secret};
+use campanile_storage::history::{History, Indexer};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::failure::Failure;
+use super::held::Held;
+use super::quorum::Cluster;
+use super::ready::{self, Stopping};
+use super::signals::Signals;
+use super::{notify, ports};
+use crate::auth;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::dispatch::{Desk, Limits, Tools, webhook};
+use crate::http::{self, App};
+use crate::leader::{self, Duties, Stop};
+use crate::metrics::{Metrics, Snapshot};
+use crate::service::quorum::Quorum;
+use crate::service::records::{Records, history_key};
+use crate::service::{self, Service};
+
+/// How long requests under way may take to end and be settled before the office is handed on. Most take milliseconds;
+/// one that takes longer is tried again by the next leader when its lease ends.
+const DRAIN: Duration = Duration::from_secs(2);
+/// How long handing the leadership on may take; after it the others elect.
+const HAND_OVER: Duration = Duration::from_secs(2);
+/// How long open connections may take to be answered.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// Runs a node until a signal, or until it must stop.
+pub(super) async fn run(config: Config) -> Result<(), Failure> {
+    let mut signals = Signals::listen()?;
+    let api = ports::take(&config.api.listen, "api.listen", "--listen").await?;
+    let peers = ports::take(&config.peer.listen, "peer.listen", "--peer-listen").await?;
+    let clock = Clock::system();
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"), cluster = config.cluster.name, api = %config.api.listen,
+        peer = %config.peer.listen, data = %config.data_dir.display(), "starting"
+    );
+    let consensus = tokio::select! {
+        biased;
+        signal = signals.received() => {
+            tracing::info!(signal, "stopped before it had started");
+            return Ok(());
+        }
+        started = Consensus::start(options(&config, clock), peers) => started?,
+    };
+    let node = Node::start(config, clock, consensus, api)?;
+    notify::ready();
+    let end = node.until_the_end(&mut signals).await;
+    notify::stopping();
+    node.stop(end).await
+}
+
+/// Everything that runs in one node.
+struct Node {
+    consensus: Consensus,
+    cluster: Arc<Cluster>,
+    tools: Tools,
+    stopping: Stopping,
+    stop: Stop,
+    close_api: CancellationToken,
+    api: JoinHandle<std::io::Result<()>>,
+    leader: JoinHandle<()>,
+}
+
+/// Why a node ends.
+enum End {
+    Signal(&'static str),
+    Fatal(String),
+}
+
+impl Node {
+    fn start(config: Config, clock: Clock, consensus: Consensus, api: TcpListener) -> Result<Self, Failure> {
+        let metrics = Metrics::new();
+        let tools = tools(&config, clock, &metrics)?;
+        let plan =
+            plan::Options { failover_grace: config.cluster.failover_grace, ..plan::Options::default() };
+        let cluster = Arc::new(Cluster::new(config.cluster.name.clone(), consensus.clone()));
+        let (stopping, stop, close_api) = (Stopping::default(), Stop::default(), CancellationToken::new());
+        let app = App {
+            service: Arc::new(service(&config, clock, plan, &consensus, Arc::clone(&cluster))?),
+            gate: Some(auth::gate(config.api.token.clone())),
+            metrics: metrics_text(&consensus, &tools),
+            not_ready: {
+                let (consensus, stopping) = (consensus.clone(), stopping.clone());
+                Arc::new(move || ready::reasons(&consensus, &stopping))
+            },
+            observer: Some({
+                let metrics = Arc::clone(&metrics);
+                Arc::new(move |seen| metrics.answered(seen.method, seen.route, seen.status))
+            }),
+        };
+        consensus.answer_forwarded(http::forwarded(&app));
+        let api = tokio::spawn(http::serve(api, app, close_api.clone()));
+        let duties = Duties { clock, plan, tools: tools.clone(), metrics };
+        let leader = tokio::spawn(lead(consensus.clone(), duties, stop.clone()));
+        tracing::info!(
+            node = consensus.node().0,
+            incarnation = consensus.incarnation(),
+            api = config.api.advertise,
+            "serving"
+        );
+        Ok(Self { consensus, cluster, tools, stopping, stop, close_api, api, leader })
+    }
+
+    async fn until_the_end(&self, signals: &mut Signals) -> End {
+        let mut fatal = self.consensus.fatal();
+        tokio::select! {
+            biased;
+            signal = signals.received() => End::Signal(signal),
+            reason = fatal.wait_for(Option::is_some) => {
+                End::Fatal(reason.ok().and_then(|reason| reason.clone()).unwrap_or_else(|| "consensus has ended".into()))
+            }
+        }
+    }
+
+    /// Down in order. A node that must stop at once skips what needs a working disk or a quorum.
+    async fn stop(self, end: End) -> Result<(), Failure> {
+        self.stopping.begin();
+        self.close_api.cancel();
+        match end {
+            End::Fatal(reason) => {
+                self.stop.leave.cancel();
+                Err(Failure::Fatal(reason))
+            }
+            End::Signal(signal) => {
+                tracing::info!(signal, "stopping");
+                self.hand_over().await;
+                self.leave().await;
+                tracing::info!("stopped");
+                Ok(())
+            }
+        }
+    }
+
+    /// Lets what is under way end, then gives the leadership away, so that nobody has to notice a silence.
+    async fn hand_over(&self) {
+        if !self.cluster.leads() {
+            return;
+        }
+        self.stop.begin_nothing.cancel();
+        if timeout(DRAIN, self.tools.desk.idle()).await.is_err() {
+            tracing::warn!(
+                requests = self.tools.desk.in_flight(),
+                "requests are still under way; their leases end instead"
+            );
+        }
+        match self.cluster.transfer(None).await {
+            Ok(()) => {
+                let mut offices = self.consensus.offices();
+                let left = offices.wait_for(Option::is_none);
+                if timeout(HAND_OVER, left).await.is_err() {
+                    tracing::warn!("nobody took the leadership in time; the others will elect");
+                }
+            }
+            Err(error) => tracing::info!(%error, "the leadership is not handed on"),
+        }
+    }
+
+    async fn leave(self) {
+        self.stop.leave.cancel();
+        // A panic of a task was told by its hook; what is left is to go on stopping.
+        let _ = self.leader.await;
+        if timeout(GOODBYE, self.api).await.is_err() {
+            tracing::info!("connections are still open; they are cut");
+        }
+        self.consensus.stop().await;
+    }
+}
+
+async fn lead(consensus: Consensus, duties: Duties, stop: Stop) {
+    let offices = consensus.offices();
+    let hold = |office| Held { consensus: consensus.clone(), office };
+    leader::lead(offices, hold, duties, stop).await;
+}
+
+fn options(config: &Config, clock: Clock) -> Options {
+    let millis = |span: campanile_core::time::Span| Duration::from_millis(span.as_millis());
+    let clock = Arc::new(move || clock.now());
+    let defaults = Options::new(&config.cluster.name, &config.data_dir, &config.peer.advertise, clock);
+    Options {
+        secret: config.peer.secret.as_ref().map(|secret| Secret::new(secret.expose())),
+        api_address: config.api.advertise.clone(),
+        peers: config.cluster.peers.clone(),
+        heartbeat: millis(config.raft.heartbeat),
+        election_min: millis(config.raft.election_min),
+        election_max: millis(config.raft.election_max),
+        image_every_entries: config.raft.snapshot_entries,
+        image_every_bytes: config.raft.snapshot_bytes,
+        ..defaults
+    }
+}
+
+fn tools(config: &Config, clock: Clock, metrics: &Arc<Metrics>) -> Result<Tools, Failure> {
+    let (sender, warning) = webhook::Sender::new()
+        .map_err(|error| Failure::Usage(format!("{error}: install ca-certificates")))?;
+    if let Some(warning) = warning {
+        tracing::warn!(warning);
+    }
+    let limits = Limits { in_flight: config.dispatch.max_in_flight, per_host: config.dispatch.per_host };
+    let (desk, attempts) = (Arc::new(Desk::new(limits)), TaskTracker::new());
+    Ok(Tools { sender, desk, attempts, clock, metrics: Arc::clone(metrics) })
+}
+
+fn service(
+    config: &Config,
+    clock: Clock,
+    plan: plan::Options,
+    consensus: &Consensus,
+    cluster: Arc<Cluster>,
+) -> Result<Service, Failure> {
+    let ledger = consensus.ledger();
+    let history = History::open(&config.data_dir.join("history"))?;
+    let indexer = Indexer::spawn(history, ledger.clone(), history_key)?;
+    let records = Records::new(ledger, Arc::new(indexer));
+    let options = service::Options { plan, ..service::Options::default() };
+    Ok(Service::new(cluster, records, Arc::new(move || clock.now()), options))
+}
+
+fn metrics_text(consensus: &Consensus, tools: &Tools) -> http::MetricsText {
+    let (consensus, tools) = (consensus.clone(), tools.clone());
+    Arc::new(move || {
+        let (status, view) = (consensus.status(), consensus.view());
+        tools.metrics.text(Snapshot {
+            is_leader: consensus.offices().borrow().is_some(),
+            applied: status.applied.0,
+            last_log: status.last_log.0,
+            term: status.term.0,
+            schedules: view.schedule_count(),
+            live_firings: view.live_count(),
+            in_flight: tools.desk.in_flight(),
+            log_sync_seconds: status.log.stats.last_sync.as_secs_f64(),
+            log_slowest_sync_seconds: status.log.stats.slowest_sync.as_secs_f64(),
+        })
+    })
+}

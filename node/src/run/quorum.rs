@@ -1,0 +1,186 @@
+//! Consensus as the service for users sees it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use campanile_core::id::{LogIndex, NodeId};
+use campanile_core::machine::Machine;
+use campanile_core::reply::Reply;
+use campanile_core::time::Timestamp;
+use campanile_raft::{Consensus, ForwardError, Member, MembershipError, Office, ProposeError};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::sync::watch;
+
+use crate::service::quorum::{ChangeFailure, ClusterStatus, Leader, Plan, Quorum, Undone};
+use crate::wire::cluster::Node;
+
+/// A peer that has not answered the leader for this long is called unreachable: 20 heartbeats of the default.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// Consensus, for the service.
+pub(super) struct Cluster {
+    name: String,
+    consensus: Consensus,
+    offices: watch::Receiver<Option<Office>>,
+}
+
+impl Cluster {
+    pub(super) fn new(name: String, consensus: Consensus) -> Self {
+        let offices = consensus.offices();
+        Self { name, consensus, offices }
+    }
+
+    fn office(&self) -> Option<Office> {
+        self.offices.borrow().clone()
+    }
+
+    /// What changes when somebody else leads.
+    fn reign(&self) -> (Option<NodeId>, u64, bool) {
+        (self.consensus.leader().map(|(node, _)| node), self.consensus.view().epoch().0, self.leads())
+    }
+
+    /// Which voter to hand the leadership to: one that answers, and of those the one that lacks least.
+    fn successor(&self) -> Option<NodeId> {
+        let own = self.consensus.node();
+        let mut others: Vec<Member> = self.consensus.status().members;
+        others.retain(|member| member.voter && member.node != own && answers(member) != Some(false));
+        others.into_iter().min_by_key(|member| member.lag.unwrap_or(u64::MAX)).map(|member| member.node)
+    }
+}
+
+impl Quorum for Cluster {
+    fn view(&self) -> Arc<Machine> {
+        self.consensus.view()
+    }
+
+    fn leads(&self) -> bool {
+        self.offices.borrow().is_some()
+    }
+
+    fn leader(&self) -> Option<Leader> {
+        self.consensus.leader().map(|(node, peer)| Leader { node, api_address: peer.api_address })
+    }
+
+    fn propose(&self, now: Timestamp, plan: Plan) -> BoxFuture<'_, Result<Option<Reply>, Undone>> {
+        async move {
+            let office = self.office().ok_or_else(|| Undone::NotSent("this node does not lead".into()))?;
+            office.propose(now, plan).await.map_err(undone)
+        }
+        .boxed()
+    }
+
+    fn read_barrier(&self) -> BoxFuture<'_, Result<LogIndex, Undone>> {
+        let barrier = self.consensus.read_barrier();
+        async move { barrier.await.map_err(|error| Undone::NotSent(error.to_string())) }.boxed()
+    }
+
+    fn forward(&self, frame: Bytes, within: Duration) -> BoxFuture<'_, Result<Bytes, Undone>> {
+        let forwarded = self.consensus.forward(frame, within);
+        async move {
+            forwarded.await.map_err(|error| match error {
+                ForwardError::NotSent(why) => Undone::NotSent(why),
+                ForwardError::Unknown(why) => Undone::Unknown(why),
+            })
+        }
+        .boxed()
+    }
+
+    fn leader_change(&self, within: Duration) -> BoxFuture<'_, ()> {
+        async move {
+            let before = self.reign();
+            let mut offices = self.offices.clone();
+            let mut applied = self.consensus.changes();
+            let changed = async {
+                // A new leader shows by the entry of its epoch, or by an office of this node.
+                while self.reign() == before {
+                    tokio::select! {
+                        biased;
+                        _ = offices.changed() => {}
+                        _ = applied.changed() => {}
+                    }
+                }
+            };
+            // That nobody else leads by then is an answer too.
+            let _ = tokio::time::timeout(within, changed).await;
+        }
+        .boxed()
+    }
+
+    fn status(&self) -> ClusterStatus {
+        let status = self.consensus.status();
+        let itself = status.node;
+        let node = |member: &Member| Node {
+            id: member.node.0,
+            peer_address: member.peer.peer_address.clone(),
+            api_address: member.peer.api_address.clone(),
+            role: role(member, status.leader).to_owned(),
+            reachable: if member.node == itself { Some(true) } else { answers(member) },
+            lag: member.lag,
+            clock_offset_ms: if member.node == itself { Some(0) } else { member.clock_offset_millis },
+        };
+        ClusterStatus {
+            name: self.name.clone(),
+            node: itself,
+            leader: status.leader,
+            term: status.term.0,
+            last_log: status.last_log,
+            nodes: status.members.iter().map(node).collect(),
+        }
+    }
+
+    fn transfer(&self, to: Option<NodeId>) -> BoxFuture<'_, Result<(), ChangeFailure>> {
+        async move {
+            let nobody = || ChangeFailure::Refused("there is no other voter that answers".into());
+            let to = to.or_else(|| self.successor()).ok_or_else(nobody)?;
+            self.consensus.transfer(to).await.map_err(change_failure)
+        }
+        .boxed()
+    }
+
+    fn add_node(
+        &self,
+        _peer_address: String,
+        _api_address: String,
+    ) -> BoxFuture<'_, Result<NodeId, ChangeFailure>> {
+        let how = "a node joins by itself: start it with an empty data directory and the addresses of the cluster in cluster.peers";
+        async move { Err(ChangeFailure::Refused(how.into())) }.boxed()
+    }
+
+    fn remove_node(&self, node: NodeId) -> BoxFuture<'_, Result<(), ChangeFailure>> {
+        async move { self.consensus.remove_node(node).await.map_err(change_failure) }.boxed()
+    }
+}
+
+fn role(member: &Member, leader: Option<NodeId>) -> &'static str {
+    match member.voter {
+        _ if leader == Some(member.node) => "leader",
+        true => "follower",
+        false => "learner",
+    }
+}
+
+/// Whether it answered the leader lately; only the leader knows.
+fn answers(member: &Member) -> Option<bool> {
+    member.ack_age.map(|age| age < SILENCE)
+}
+
+fn undone(error: ProposeError) -> Undone {
+    match error {
+        ProposeError::NotLeader { .. } => Undone::NotSent(error.to_string()),
+        ProposeError::Busy => Undone::Busy,
+        // The edge bounds definitions, so this is a sum of plans that no user can mend; nothing happened.
+        ProposeError::TooLarge { .. } => Undone::NotSent(error.to_string()),
+        ProposeError::Unknown(why) => Undone::Unknown(why),
+        ProposeError::Stopped(why) => Undone::Stopped(why),
+    }
+}
+
+fn change_failure(error: MembershipError) -> ChangeFailure {
+    match error {
+        MembershipError::NotLeader => Undone::NotSent(error.to_string()).into(),
+        MembershipError::NoSuchNode(node) => ChangeFailure::NoSuchNode(node),
+        MembershipError::Failed(why) => ChangeFailure::Refused(why),
+    }
+}
