@@ -80,7 +80,7 @@ impl History {
         limit: usize,
         order: Order,
     ) -> Result<Vec<Entry>, Unreadable> {
-        self.read(|store| store.scan(bounds(uid, window), limit, order))
+        self.with(|store| store.scan(bounds(uid, window), limit, order))
     }
 
     /// As `scan`, going on behind `cursor`, the key of the last entry of the page before.
@@ -99,7 +99,7 @@ impl History {
             Order::Ascending => (Bound::Excluded(cursor), high),
             Order::Descending => (low, Bound::Excluded(cursor)),
         };
-        self.read(|store| store.scan(range, limit, order))
+        self.with(|store| store.scan(range, limit, order))
     }
 
     /// Every row of one firing, in the order of the log.
@@ -109,7 +109,7 @@ impl History {
     pub fn scan_firing(&self, uid: u64, nominal: i64, run: u32) -> Result<Vec<Entry>, Unreadable> {
         let low = Key { run, ..Key::first_at(uid, nominal) };
         let high = Key { run, ..Key::last_at(uid, nominal) };
-        self.read(|store| {
+        self.with(|store| {
             store.scan((Bound::Included(low), Bound::Included(high)), usize::MAX, Order::Ascending)
         })
     }
@@ -138,13 +138,8 @@ impl History {
         Ok(self.standing(ledger)? == Standing::Foreign)
     }
 
-    /// Changes the store; an error means that it is to be built again.
-    fn write<T>(&self, work: impl FnOnce(&mut Store) -> Result<T, Unreadable>) -> Result<T, Unreadable> {
-        let mut store = self.inner.store.write().unwrap_or_else(PoisonError::into_inner);
-        store.as_mut().map_or_else(|| Err(gone()), work)
-    }
-
-    fn read<T>(&self, work: impl FnOnce(&Store) -> Result<T, Unreadable>) -> Result<T, Unreadable> {
+    /// Uses the store. sled is made for many at once: only its replacement needs it alone.
+    fn with<T>(&self, work: impl FnOnce(&Store) -> Result<T, Unreadable>) -> Result<T, Unreadable> {
         self.store().as_ref().map_or_else(|| Err(gone()), work)
     }
 

@@ -16,7 +16,7 @@ use crate::{
     ledger::{LedgerReader, Position, Row},
 };
 
-/// Rows a batch: large enough for sled, small enough that readers do not wait.
+/// Rows a batch: many enough to have neighbours, few enough that `wait_for` does not wait for others.
 const BATCH_ROWS: usize = 2_000;
 const BATCH_BYTES: usize = 4 << 20;
 /// The longest sleep when nobody wakes the thread.
@@ -201,7 +201,7 @@ impl Pass {
         }
         match self.history.standing(&self.ledger)? {
             Standing::Current => {}
-            Standing::Rewound(to) => self.history.write(|store| store.rewind(to))?,
+            Standing::Rewound(to) => self.history.with(|store| store.rewind(to))?,
             Standing::Foreign => {
                 tracing::info!("the history index is not this ledger's and is built again");
                 self.history.start_anew()?;
@@ -216,7 +216,7 @@ impl Pass {
         while let Some(rows) = self.ledger.take_forgotten() {
             for batch in rows?.chunks(BATCH_ROWS) {
                 let keys = batch.iter().filter_map(self.extract);
-                self.history.read(|store| store.remove(keys))?;
+                self.history.with(|store| store.remove(keys))?;
             }
         }
         Ok(())
@@ -229,8 +229,9 @@ impl Pass {
         let Some((last, _)) = rows.last() else { return Ok(false) };
         let through = Progress { position: last.position, hash: last.hash };
         let entry = |(row, place): &(Row, _)| (self.extract)(row).map(|key| Entry { key, place: *place });
-        let entries: Vec<Entry> = rows.iter().filter_map(entry).collect();
-        self.history.write(|store| store.insert(&entries, through, rows.len() as u64))?;
+        let mut entries: Vec<Entry> = rows.iter().filter_map(entry).collect();
+        entries.sort_unstable_by_key(|entry| entry.key);
+        self.history.with(|store| store.insert(&entries, through, rows.len() as u64))?;
         Ok(true)
     }
 }

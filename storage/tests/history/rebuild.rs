@@ -36,6 +36,16 @@ fn an_index_goes_on_where_it_was() {
 }
 
 #[test]
+fn an_index_that_was_closed_is_believed_by_the_next_boot() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = ledger(dir.path(), 50);
+    let indexer = caught_up(dir.path(), &ledger);
+    assert!(dir.path().join("history/opened-under").exists());
+    drop(indexer);
+    assert!(!dir.path().join("history/opened-under").exists());
+}
+
+#[test]
 fn a_missing_or_damaged_index_is_built_again() {
     type Harm = (&'static str, fn(&Path));
     let harms: [Harm; 5] = [
