@@ -4,7 +4,7 @@ use std::{
     io::{BufRead, BufReader, Write},
     path::PathBuf,
     process::{Command, Stdio},
-    sync::mpsc::channel,
+    sync::mpsc::sync_channel,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -69,7 +69,8 @@ fn run_and_kill(dir: &Path, after: Duration) -> u64 {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let (answers, told) = channel();
+    // When it is full the child waits for us, on its pipe.
+    let (answers, told) = sync_channel(1_024);
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let listener = std::thread::spawn(move || {
         // A line that the kill cut short is a smaller number, which promises less.
