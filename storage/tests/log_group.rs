@@ -198,10 +198,10 @@ fn a_handle_in_a_callback_may_be_the_last() {
 
 #[test]
 fn every_crash_leaves_a_prefix_with_everything_acknowledged() {
-    for seed in 0..60 {
+    for seed in 0..30 {
         let disk = MemoryDisk::default();
         let mut history = History::new(seed);
-        for round in 0..12 {
+        for round in 0..8 {
             let limits = Limits { window_bytes: 4_000, ..Limits::default() };
             let (log, mut writer) = Log::without_thread(Box::new(MemoryLog::open(&disk)), limits).unwrap();
             let acknowledged = Arc::new(Mutex::new(history.steps));

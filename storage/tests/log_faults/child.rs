@@ -51,7 +51,8 @@ pub(crate) fn run_if_child() {
     say("opened");
     match (number(SEED), number(FROM)) {
         (Some(seed), Some(from)) => write(&log, seed, from),
-        _ => thread::park(),
+        // Until it is killed, or until its parent is gone and the pipe with it.
+        _ => drop(io::copy(&mut io::stdin(), &mut io::sink())),
     }
 }
 
@@ -114,7 +115,7 @@ impl Running {
 
     fn spawn(mut command: Command, steps: u64) -> Self {
         let mut child =
-            command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().expect("a process starts");
+            command.stdout(Stdio::piped()).stdin(Stdio::piped()).spawn().expect("a process starts");
         let heard = Arc::new(Heard::default());
         heard.acknowledged.store(steps, Ordering::SeqCst);
         let (tell, moments) = mpsc::sync_channel(8);

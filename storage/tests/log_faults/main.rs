@@ -50,9 +50,11 @@ fn a_killed_log_always_reopens_with_everything_acknowledged() {
             run.kill_while_opening(&log, Duration::from_millis(60));
         }
         let acknowledged = run.kill_while_writing(&log);
-        // Half of all kills are to hit an open; one that came too late is made up for.
+        // Half of all kills are to hit an open; after one that came too late the next comes sooner.
+        let mut within = run.patience;
         while run.opening * 2 < run.killed + 1 {
-            run.kill_while_opening(&log, run.patience.mul_f64(0.9));
+            run.kill_while_opening(&log, within);
+            within /= 2;
         }
         judge(&log, &mut run.history, acknowledged, acknowledged + UNDER_WAY)
             .unwrap_or_else(|lost| panic!("seed {seed}, after {} kills: {lost}", run.killed));
