@@ -1,0 +1,101 @@
+//! Answers: JSON, problems, entity tags.
+//!
+//! The one place where a [`Problem`] becomes an HTTP answer.
+
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use campanile_core::id::LogIndex;
+use serde::Serialize;
+
+use crate::problem::{Code, Problem};
+use crate::service::frame::UndoneKind;
+use crate::service::quorum::Undone;
+use crate::service::write::Failure;
+
+/// What a handler gives back.
+pub(crate) type Answered = Result<Response, Refused>;
+
+/// How far this node's view was when it answered.
+pub(crate) const APPLIED_INDEX: HeaderName = HeaderName::from_static("campanile-applied-index");
+
+/// A request that was not done.
+#[derive(Debug)]
+pub(crate) struct Refused(pub(crate) Failure);
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Self {
+        Self(problem.into())
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self(failure)
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        match self.0 {
+            Failure::Problem(problem) => problem_answer(&problem),
+            Failure::Undone(undone) => undone_answer(&undone),
+        }
+    }
+}
+
+/// An answer that only the relay sees: the mark says whether it may ask again without knowing more.
+fn undone_answer(undone: &Undone) -> Response {
+    let (code, kind) = match undone {
+        Undone::NotSent(_) | Undone::Busy => (Code::NoQuorum, UndoneKind::NotSent),
+        Undone::Stopped(_) => (Code::NotReady, UndoneKind::NotSent),
+        Undone::Unknown(_) => (Code::UnknownOutcome, UndoneKind::Unknown),
+    };
+    let mut response = problem_answer(&Problem::new(code, undone.to_string()));
+    response.extensions_mut().insert(kind);
+    response
+}
+
+/// A problem as RFC 9457 has it.
+pub(crate) fn problem_answer(problem: &Problem) -> Response {
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = json_of(status, problem, "application/problem+json");
+    let headers = response.headers_mut();
+    match problem.code {
+        Code::Unauthenticated => {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"campanile\""));
+        }
+        Code::RateLimited | Code::NoQuorum | Code::NotReady => {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        _ => {}
+    }
+    response
+}
+
+/// JSON with a status.
+pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    json_of(status, value, "application/json")
+}
+
+/// JSON with 200.
+pub(crate) fn ok(value: &impl Serialize) -> Answered {
+    Ok(json(StatusCode::OK, value))
+}
+
+fn json_of(status: StatusCode, value: &impl Serialize, content_type: &'static str) -> Response {
+    // Answers are structs of texts, numbers and lists: what could fail (a map with a key that is no text) is not in them.
+    let body = serde_json::to_vec(value).unwrap_or_else(|_| b"{}".to_vec());
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// The same with the entity tag of a schedule: the log index of its last change.
+pub(crate) fn with_etag(mut response: Response, index: LogIndex) -> Response {
+    if let Ok(tag) = HeaderValue::from_str(&format!("\"{index}\"")) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}

@@ -1,0 +1,280 @@
+//! `/v1/schedules`: what users define and order.
+
+use axum::Extension;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use campanile_core::definition::ScheduleName;
+use campanile_core::plan::{PauseUntil, ResumeFrom};
+use campanile_core::reply::Change;
+
+use super::App;
+use super::answer::{Answered, json, ok, with_etag};
+use super::conditions::{Named, condition};
+use super::query::Params;
+use crate::problem::Problem;
+use crate::service::list::{Filter, Sort};
+use crate::service::schedules::{Answer, no_such};
+use crate::service::show::Depth;
+use crate::service::write::Caller;
+use crate::wire::definition::Definition;
+use crate::wire::draft;
+use crate::wire::firing::Firing;
+use crate::wire::orders::{self, Pause, Resume, Trigger};
+use crate::wire::page::Page;
+use crate::wire::payload::Body;
+use crate::wire::preview::{DEFAULT_COUNT, MAX_COUNT, NextInstant};
+use crate::wire::schedule::{STATES, Schedule};
+
+/// List schedules with their status.
+#[utoipa::path(
+    get, path = "/v1/schedules", operation_id = "list_schedules", tag = "schedules",
+    params(
+        ("namespace" = Option<String>, Query, description = "Of this namespace."),
+        ("label" = Option<Vec<String>>, Query, description = "With this label, `key=value` or `key`; may be repeated."),
+        ("state" = Option<String>, Query, description = "`active`, `paused`, `parked` or `finished`."),
+        ("q" = Option<String>, Query, description = "With this text in name, display name or description."),
+        ("sort" = Option<String>, Query, description = "`name` (default), or `next`: of those that have a next instant."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "At most so many; 100 by default."),
+        ("page_token" = Option<String>, Query, description = "The `next_page_token` of the page before."),
+        ("consistency" = Option<String>, Query, description = "`linearizable` (default) or `stale`."),
+    ),
+    responses((status = 200, description = "A page of schedules.", body = Page<Schedule>)),
+)]
+pub(crate) async fn list(State(app): State<App>, uri: Uri) -> Answered {
+    let mut params = Params::of(uri.query());
+    let filter = Filter {
+        namespace: params.one("namespace")?,
+        labels: params.all("label").into_iter().map(label).collect(),
+        state: params.word("state", &STATES)?.map(str::to_owned),
+        q: params.one("q")?,
+        sort: if params.word("sort", &["name", "next"])? == Some("next") { Sort::Next } else { Sort::Name },
+        limit: params.limit()?,
+        page_token: params.one("page_token")?,
+    };
+    let consistency = params.consistency()?;
+    params.close()?;
+    let machine = app.service.read(consistency).await?;
+    ok(&app.service.list(&machine, &filter)?)
+}
+
+fn label(text: String) -> (String, Option<String>) {
+    match text.split_once('=') {
+        Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+        None => (text, None),
+    }
+}
+
+/// One schedule with its status.
+#[utoipa::path(
+    get, path = "/v1/schedules/{namespace}/{name}", operation_id = "get_schedule", tag = "schedules",
+    params(
+        ("namespace" = String, Path), ("name" = String, Path),
+        ("consistency" = Option<String>, Query, description = "`linearizable` (default) or `stale`."),
+    ),
+    responses((status = 200, description = "The schedule; its `ETag` is the log index of its last change.", body = Schedule)),
+)]
+pub(crate) async fn get(State(app): State<App>, Named(name): Named, uri: Uri) -> Answered {
+    let mut params = Params::of(uri.query());
+    let consistency = params.consistency()?;
+    params.close()?;
+    let machine = app.service.read(consistency).await?;
+    let schedule = machine.named(&name).ok_or_else(|| no_such(&name))?;
+    let shown = app.service.show(&machine, schedule, Depth::Whole);
+    Ok(with_etag(json(StatusCode::OK, &shown), schedule.updated_index))
+}
+
+/// Create a schedule, or replace its definition.
+#[utoipa::path(
+    put, path = "/v1/schedules/{namespace}/{name}", operation_id = "put_schedule", tag = "schedules",
+    params(
+        ("namespace" = String, Path), ("name" = String, Path),
+        ("If-Match" = Option<String>, Header, description = "Only if this is its `ETag`."),
+        ("If-None-Match" = Option<String>, Header, description = "`*`: create only."),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key gets the same answer for 24 hours."),
+        ("forward" = Option<bool>, Query, description = "`false`: 421 with the leader's address instead of forwarding."),
+    ),
+    request_body(content = Definition, description = "Fields that answers add are accepted and ignored."),
+    responses(
+        (status = 200, description = "Replaced, or equal to what it was.", body = Schedule),
+        (status = 201, description = "Created.", body = Schedule),
+    ),
+)]
+pub(crate) async fn put(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Named(name): Named,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Answered {
+    Params::of(uri.query()).close()?;
+    let definition = draft::read(&Body::parse(&body)?, &name)?;
+    let written = app.service.put(&caller, name, condition(&headers)?, definition).await?;
+    Ok(answer(&app, &written))
+}
+
+/// Change some fields of a definition (RFC 7396: what is named changes, `null` goes back to the default).
+#[utoipa::path(
+    patch, path = "/v1/schedules/{namespace}/{name}", operation_id = "patch_schedule", tag = "schedules",
+    params(
+        ("namespace" = String, Path), ("name" = String, Path),
+        ("If-Match" = Option<String>, Header, description = "Only if this is its `ETag`."),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key gets the same answer for 24 hours."),
+        ("forward" = Option<bool>, Query, description = "`false`: 421 with the leader's address instead of forwarding."),
+    ),
+    request_body(content = serde_json::Value, content_type = "application/merge-patch+json"),
+    responses((status = 200, description = "The schedule as it is now.", body = Schedule)),
+)]
+pub(crate) async fn patch(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Named(name): Named,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Answered {
+    Params::of(uri.query()).close()?;
+    let change = Body::parse(&body)?;
+    let written = app.service.patch(&caller, name, condition(&headers)?, &change).await?;
+    Ok(answer(&app, &written))
+}
+
+/// Remove a schedule. Idempotent: what is gone stays gone.
+#[utoipa::path(
+    delete, path = "/v1/schedules/{namespace}/{name}", operation_id = "delete_schedule", tag = "schedules",
+    params(
+        ("namespace" = String, Path), ("name" = String, Path),
+        ("If-Match" = Option<String>, Header, description = "Only if this is its `ETag`."),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key gets the same answer for 24 hours."),
+        ("forward" = Option<bool>, Query, description = "`false`: 421 with the leader's address instead of forwarding."),
+    ),
+    responses((status = 204, description = "There is no such schedule any more.")),
+)]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Named(name): Named,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Answered {
+    Params::of(uri.query()).close()?;
+    app.service.delete(&caller, name, condition(&headers)?).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Stop deciding the instants of a schedule.
+#[utoipa::path(
+    post, path = "/v1/schedules/{namespace}/{name}/pause", operation_id = "pause_schedule", tag = "schedules",
+    params(
+        ("namespace" = String, Path), ("name" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key gets the same answer for 24 hours."),
+        ("forward" = Option<bool>, Query, description = "`false`: 421 with the leader's address instead of forwarding."),
+    ),
+    request_body(content = Pause, description = "May be `{}`."),
+    responses((status = 200, description = "The schedule as it is now.", body = Schedule)),
+)]
+pub(crate) async fn pause(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Named(name): Named,
+    uri: Uri,
+    body: Bytes,
+) -> Answered {
+    Params::of(uri.query()).close()?;
+    let (note, until) = orders::read_pause(&Body::parse(&body)?)?;
+    let written = app.service.pause(&caller, name, PauseUntil { note, until }).await?;
+    Ok(answer(&app, &written))
+}
+
+/// Decide the instants of a schedule again.
+#[utoipa::path(
+    post, path = "/v1/schedules/{namespace}/{name}/resume", operation_id = "resume_schedule", tag = "schedules",
+    params(
+        ("namespace" = String, Path), ("name" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key gets the same answer for 24 hours."),
+        ("forward" = Option<bool>, Query, description = "`false`: 421 with the leader's address instead of forwarding."),
+    ),
+    request_body(content = Resume, description = "May be `{}`."),
+    responses((status = 200, description = "The schedule as it is now.", body = Schedule)),
+)]
+pub(crate) async fn resume(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Named(name): Named,
+    uri: Uri,
+    body: Bytes,
+) -> Answered {
+    Params::of(uri.query()).close()?;
+    let from = if orders::read_resume(&Body::parse(&body)?)? { ResumeFrom::Mark } else { ResumeFrom::Now };
+    let written = app.service.resume(&caller, name, from).await?;
+    Ok(answer(&app, &written))
+}
+
+/// Fire once, now.
+#[utoipa::path(
+    post, path = "/v1/schedules/{namespace}/{name}/trigger", operation_id = "trigger_schedule", tag = "schedules",
+    params(
+        ("namespace" = String, Path), ("name" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key gets the same answer for 24 hours."),
+        ("forward" = Option<bool>, Query, description = "`false`: 421 with the leader's address instead of forwarding."),
+    ),
+    request_body(content = Trigger, description = "May be `{}`."),
+    responses((status = 202, description = "The firing that was decided.", body = Firing)),
+)]
+pub(crate) async fn trigger(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Named(name): Named,
+    uri: Uri,
+    body: Bytes,
+) -> Answered {
+    Params::of(uri.query()).close()?;
+    let order = orders::read_trigger(&Body::parse(&body)?)?;
+    let id = app.service.trigger(&caller, name, order).await?;
+    let told = app.service.firing(app.service.quorum().view(), id).await?;
+    let firing = told
+        .ok_or_else(|| Problem::not_found(format!("firing {id} was decided, and retention has passed it")))?;
+    Ok(json(StatusCode::ACCEPTED, &firing))
+}
+
+/// The next instants of a schedule, whatever its state.
+#[utoipa::path(
+    get, path = "/v1/schedules/{namespace}/{name}/next", operation_id = "next_of_schedule", tag = "schedules",
+    params(
+        ("namespace" = String, Path), ("name" = String, Path),
+        ("count" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "How many; 10 by default."),
+        ("after" = Option<String>, Query, description = "Strictly after this instant; now by default."),
+        ("consistency" = Option<String>, Query, description = "`linearizable` (default) or `stale`."),
+    ),
+    responses((status = 200, description = "The instants, with how each stands to daylight saving.", body = Page<NextInstant>)),
+)]
+pub(crate) async fn next(State(app): State<App>, Named(name): Named, uri: Uri) -> Answered {
+    let mut params = Params::of(uri.query());
+    let count = params.number("count", 1, MAX_COUNT)?.unwrap_or(DEFAULT_COUNT);
+    let after = params.instant("after")?;
+    let consistency = params.consistency()?;
+    params.close()?;
+    let machine = app.service.read(consistency).await?;
+    let schedule = machine.named(&name).ok_or_else(|| no_such(&name))?;
+    let after = after.unwrap_or_else(|| app.service.now());
+    let items = app.service.next(&schedule.definition, after, count)?;
+    ok(&Page { items, next_page_token: None })
+}
+
+/// A schedule after a write, with its entity tag.
+fn answer(app: &App, written: &Answer) -> Response {
+    let status = if written.written.change == Change::Created { StatusCode::CREATED } else { StatusCode::OK };
+    let machine = app.service.quorum().view();
+    let shown = app.service.show(&machine, &written.schedule, Depth::Whole);
+    with_etag(json(status, &shown), written.schedule.updated_index)
+}
+
+/// The schedule that a path names, as it is known to a reader.
+pub(crate) fn find(
+    machine: &campanile_core::machine::Machine,
+    name: &ScheduleName,
+) -> Result<campanile_core::id::Uid, Problem> {
+    machine.named(name).map(|schedule| schedule.uid).ok_or_else(|| no_such(name))
+}

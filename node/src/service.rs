@@ -1,0 +1,172 @@
+//! What the handlers call: schedules written and read, firings and the ledger told, without a word of HTTP.
+//!
+//! ```text
+//! handler ── wire ──▶ core::Definition ── write ──▶ Planner under the office ──▶ Quorum ──▶ Reply ──▶ wire
+//!                                          read ──▶ barrier ──▶ view, history, ledger            ──▶ wire
+//! ```
+//! Writes are planned on the leader only, under the office, so that what is proposed was true at the place of the log where
+//! it lands; what was overtaken is planned again. This folder must not know axum, and it never answers from a guess: an
+//! outcome that is not known is said to be unknown.
+
+pub mod cluster;
+pub mod frame;
+pub mod list;
+pub mod quorum;
+pub mod records;
+pub mod schedules;
+pub mod show;
+pub mod write;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use campanile_core::firing::FiringId;
+use campanile_core::machine::Machine;
+use campanile_core::plan::{self, Planner};
+use campanile_core::time::Timestamp;
+
+use crate::problem::{Code, Problem};
+use crate::wire::firing::Firing;
+use quorum::{Quorum, Undone};
+use records::Records;
+
+/// Reads the wall clock; the node's clock in production.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// How long the service waits, and what it plans by.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// A write is answered within this, if only by "unknown".
+    pub write_within: Duration,
+    /// A read is answered within this.
+    pub read_within: Duration,
+    /// What planning depends on; the same as the ticker's.
+    pub plan: plan::Options,
+}
+
+impl Default for Options {
+    /// A write waits longer than the worst failover that was measured (about 6 s, after a one-way partition).
+    fn default() -> Self {
+        Self {
+            write_within: Duration::from_secs(10),
+            read_within: Duration::from_secs(5),
+            plan: plan::Options::default(),
+        }
+    }
+}
+
+/// Everything that a handler may ask for.
+pub struct Service {
+    quorum: Arc<dyn Quorum>,
+    records: Records,
+    clock: Clock,
+    planner: Mutex<Planner>,
+    options: Options,
+}
+
+impl Service {
+    /// A service over a cluster, its records and a clock.
+    #[must_use]
+    pub fn new(quorum: Arc<dyn Quorum>, records: Records, clock: Clock, options: Options) -> Self {
+        Self { quorum, records, clock, planner: Mutex::new(Planner::new(options.plan)), options }
+    }
+
+    /// The cluster.
+    #[must_use]
+    pub fn quorum(&self) -> &Arc<dyn Quorum> {
+        &self.quorum
+    }
+
+    /// The ledger and its index.
+    #[must_use]
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// The story of one firing; `None` when there is none, or retention has passed it.
+    ///
+    /// # Errors
+    /// As [`Records::firing`].
+    pub async fn firing(&self, machine: Arc<Machine>, id: FiringId) -> Result<Option<Firing>, Problem> {
+        self.records.firing(machine, id).await
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The wall clock of this node.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// A view for a reader.
+    ///
+    /// # Errors
+    /// `no_quorum` when a linearizable one cannot be had in time.
+    pub async fn read(&self, consistency: Consistency) -> Result<Arc<Machine>, Problem> {
+        if consistency == Consistency::Linearizable {
+            self.barrier().await?;
+        }
+        Ok(self.quorum.view())
+    }
+
+    /// Asks until the barrier was passed or the time is up: an election in between is not the reader's trouble.
+    async fn barrier(&self) -> Result<(), Problem> {
+        let deadline = tokio::time::Instant::now() + self.options.read_within;
+        loop {
+            let why = match tokio::time::timeout_at(deadline, self.quorum.read_barrier()).await {
+                Ok(Ok(_)) => return Ok(()),
+                Ok(Err(Undone::Stopped(why))) => return Err(Problem::new(Code::NotReady, format!("stopping: {why}"))),
+                Ok(Err(undone)) => undone.to_string(),
+                Err(_) => "no answer in time".to_owned(),
+            };
+            let left = deadline.saturating_duration_since(tokio::time::Instant::now());
+            if left.is_zero() {
+                return Err(self.no_quorum(&why));
+            }
+            self.quorum.leader_change(left.min(RETRY_PAUSE)).await;
+        }
+    }
+
+    /// The problem that no majority can be reached, with the nodes that are missing.
+    #[must_use]
+    pub fn no_quorum(&self, why: &str) -> Problem {
+        let missing: Vec<String> = self
+            .quorum
+            .status()
+            .nodes
+            .iter()
+            .filter(|node| node.reachable == Some(false))
+            .map(|node| format!("node {} ({})", node.id, node.peer_address))
+            .collect();
+        let named = match missing.as_slice() {
+            [] => "it is not known which nodes are missing".to_owned(),
+            missing => format!("missing: {}", missing.join(", ")),
+        };
+        let detail = format!("{why}; {named}; ask again when a majority is back, or with consistency=stale to read");
+        Problem { missing_nodes: missing, ..Problem::new(Code::NoQuorum, detail) }
+    }
+
+    /// The planner of this node's writes and previews. A panic while planning poisons nothing that matters: it keeps
+    /// parsed patterns only.
+    fn planner(&self) -> MutexGuard<'_, Planner> {
+        self.planner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long to wait for news of a leader before asking again.
+pub(crate) const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// How fresh an answer must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Consistency {
+    /// Everything that was acknowledged before the question is in it.
+    #[default]
+    Linearizable,
+    /// What this node knows.
+    Stale,
+}

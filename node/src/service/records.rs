@@ -1,0 +1,310 @@
+//! What happened, told from the ledger and its index: pages of rows, the history of a schedule, the story of one firing.
+//!
+//! It reads and never decides. Reads of files happen on blocking threads. The index may be behind for a moment, so a reader
+//! waits until it has what the ledger had when it was asked.
+
+mod recent;
+mod rows;
+mod story;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use campanile_core::definition::ScheduleName;
+use campanile_core::event::Event;
+use campanile_core::firing::FiringId;
+use campanile_core::id::Uid;
+use campanile_core::machine::Machine;
+use campanile_core::time::Timestamp;
+use campanile_storage::Trouble;
+use campanile_storage::history::{Entry, History, Indexer, Key, Order, Unreadable, Window};
+use campanile_storage::ledger::{LedgerReader, Position, Row};
+
+use crate::problem::{Code, Problem};
+use crate::wire::firing::Firing;
+use crate::wire::ledger::Row as ShownRow;
+use crate::wire::page::{Page, parts, token};
+
+pub use rows::{history_key, parse_position, read_row};
+use story::Story;
+
+/// How long a reader waits for the index.
+const INDEX_WITHIN: Duration = Duration::from_secs(2);
+/// The most rows that one page of firings looks at.
+const LOOKED_AT: usize = 20_000;
+/// How many keys are read from the index at once.
+const BATCH: usize = 512;
+/// The most bytes of rows in one page of the ledger.
+const PAGE_BYTES: usize = 4 * 1024 * 1024;
+
+/// The ledger of this node and its index.
+#[derive(Clone)]
+pub struct Records {
+    ledger: LedgerReader,
+    indexer: Arc<Indexer>,
+}
+
+/// Which firings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// In this state, by its word.
+    pub state: Option<&'static str>,
+    /// Of schedules in this namespace; for firings of all schedules.
+    pub namespace: Option<String>,
+    /// With a nominal after this.
+    pub after: Option<Timestamp>,
+    /// With a nominal before this.
+    pub before: Option<Timestamp>,
+    /// At most so many.
+    pub limit: usize,
+    /// Behind the item that this names.
+    pub page_token: Option<String>,
+}
+
+impl Records {
+    /// Over a ledger and the thread that indexes it (with [`history_key`] as its `extract`).
+    #[must_use]
+    pub fn new(ledger: LedgerReader, indexer: Arc<Indexer>) -> Self {
+        Self { ledger, indexer }
+    }
+
+    /// Rows in the order of the log.
+    ///
+    /// # Errors
+    /// `internal` when the ledger cannot be read.
+    pub async fn ledger_page(
+        &self,
+        after: Option<Position>,
+        limit: usize,
+    ) -> Result<Page<ShownRow>, Problem> {
+        self.on_thread(move |records| {
+            let rows = records
+                .ledger
+                .read(after, limit, PAGE_BYTES)
+                .map_err(|trouble| unreadable_ledger(&trouble))?;
+            let more = rows.last().is_some_and(|last| records.ledger.head().position > Some(last.position));
+            let next_page_token = rows.last().filter(|_| more).map(|last| last.position.to_string());
+            let items = rows.iter().map(rows::show).collect::<Result<_, _>>()?;
+            Ok(Page { items, next_page_token })
+        })
+        .await
+    }
+
+    /// The story of one firing; `None` when there is none, or retention has passed it.
+    ///
+    /// # Errors
+    /// `not_ready` while the index is built again.
+    pub async fn firing(&self, machine: Arc<Machine>, id: FiringId) -> Result<Option<Firing>, Problem> {
+        self.on_thread(move |records| {
+            records.caught_up();
+            Telling::new(records, &machine).firing(id)
+        })
+        .await
+    }
+
+    /// The firings and skips of one schedule, the newest nominal first.
+    ///
+    /// # Errors
+    /// As [`Records::firing`]; `bad_request` for a token that this list did not give.
+    pub async fn of_schedule(
+        &self,
+        machine: Arc<Machine>,
+        uid: Uid,
+        filter: Filter,
+    ) -> Result<Page<Firing>, Problem> {
+        self.on_thread(move |records| {
+            records.caught_up();
+            Telling::new(records, &machine).of_schedule(uid, &filter)
+        })
+        .await
+    }
+
+    /// The firings and skips of all schedules, the newest decision first.
+    ///
+    /// # Errors
+    /// As [`Records::of_schedule`].
+    pub async fn recent(&self, machine: Arc<Machine>, filter: Filter) -> Result<Page<Firing>, Problem> {
+        self.on_thread(move |records| {
+            records.caught_up();
+            recent::page(&mut Telling::new(records, &machine), &filter)
+        })
+        .await
+    }
+
+    /// Waits for the index. One that is still behind after that is told from, as it is.
+    fn caught_up(&self) {
+        self.indexer.wake();
+        self.indexer.wait_for(self.ledger.head().position.map_or(0, |position| position.index), INDEX_WITHIN);
+    }
+
+    async fn on_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let records = self.clone();
+        tokio::task::spawn_blocking(move || work(&records))
+            .await
+            .unwrap_or_else(|_| Err(Problem::new(Code::Internal, "reading the records panicked")))
+    }
+
+    fn rows_behind(&self, after: Option<Position>, limit: usize) -> Result<Vec<Row>, Problem> {
+        self.ledger.read(after, limit, PAGE_BYTES).map_err(|trouble| unreadable_ledger(&trouble))
+    }
+
+    fn history(&self) -> &History {
+        self.indexer.history()
+    }
+}
+
+/// One answer being told: remembers names and offices that it has looked up.
+struct Telling<'a> {
+    records: &'a Records,
+    machine: &'a Machine,
+    names: BTreeMap<Uid, Option<ScheduleName>>,
+    offices: BTreeMap<u64, (u64, u64)>,
+}
+
+impl<'a> Telling<'a> {
+    fn new(records: &'a Records, machine: &'a Machine) -> Self {
+        Self { records, machine, names: BTreeMap::new(), offices: BTreeMap::new() }
+    }
+
+    fn firing(&mut self, id: FiringId) -> Result<Option<Firing>, Problem> {
+        let found = self.records.history().scan_firing(id.uid.0, id.nominal.as_millis(), id.run.0);
+        self.tell(id, &found.map_err(|wrong| rebuilding(&wrong))?)
+    }
+
+    /// The story that the rows of one identity make.
+    fn tell(&mut self, id: FiringId, entries: &[Entry]) -> Result<Option<Firing>, Problem> {
+        let mut story = Story::default();
+        for entry in entries {
+            let row = self.records.ledger.fetch(entry.key.position, entry.place);
+            if let Some(row) = row.map_err(|trouble| unreadable_ledger(&trouble))? {
+                story.hear(row.position, &read_row(&row)?);
+            }
+        }
+        let live = self.machine.firing(id);
+        let Some(mut firing) = story.tell(id, live.map(|live| &**live)) else { return Ok(None) };
+        firing.schedule = self.name_of(id.uid)?.map(|name| name.to_string());
+        if let Some((node, term)) = self.office_at(firing.decided.index)? {
+            firing.decided.node = Some(node);
+            firing.decided.term = Some(term);
+        }
+        Ok(Some(firing))
+    }
+
+    fn of_schedule(&mut self, uid: Uid, filter: &Filter) -> Result<Page<Firing>, Problem> {
+        let window = Window {
+            after: filter.after.map(Timestamp::as_millis),
+            before: filter.before.map(Timestamp::as_millis),
+        };
+        let mut cursor = filter.page_token.as_deref().map(|given| read_cursor(uid, given)).transpose()?;
+        let (mut items, mut group, mut looked_at) = (Vec::new(), Vec::<Entry>::new(), 0);
+        loop {
+            let entries = match cursor {
+                Some(cursor) => self.records.history().scan_from(cursor, window, BATCH, Order::Descending),
+                None => self.records.history().scan(uid.0, window, BATCH, Order::Descending),
+            }
+            .map_err(|wrong| rebuilding(&wrong))?;
+            let last = entries.len() < BATCH;
+            for entry in &entries {
+                if group.last().is_some_and(|before| !same_firing(before, entry)) {
+                    let end = self.finish(&mut group, filter, &mut items)?;
+                    if items.len() == filter.limit || looked_at >= LOOKED_AT {
+                        return Ok(Page { items, next_page_token: end });
+                    }
+                }
+                looked_at += 1;
+                group.push(*entry);
+            }
+            cursor = entries.last().map(|entry| entry.key).or(cursor);
+            if last {
+                self.finish(&mut group, filter, &mut items)?;
+                return Ok(Page { items, next_page_token: None });
+            }
+        }
+    }
+
+    /// Tells a whole group of rows of one firing, and gives the token that goes on behind it.
+    fn finish(
+        &mut self,
+        group: &mut Vec<Entry>,
+        filter: &Filter,
+        items: &mut Vec<Firing>,
+    ) -> Result<Option<String>, Problem> {
+        let mut entries = std::mem::take(group);
+        let Some(last) = entries.last().map(|entry| entry.key) else { return Ok(None) };
+        // They came newest first, and a story is told in the order of the log.
+        entries.reverse();
+        let told = self.tell(rows::firing_of(last), &entries)?;
+        items.extend(told.filter(|firing| filter.state.is_none_or(|state| firing.state == state)));
+        Ok(Some(cursor_token(last)))
+    }
+
+    /// The name of a schedule: of one that is gone, by the row of its definition. A uid is the index of that entry.
+    fn name_of(&mut self, uid: Uid) -> Result<Option<ScheduleName>, Problem> {
+        if let Some(schedule) = self.machine.schedule(uid) {
+            return Ok(Some(schedule.name.clone()));
+        }
+        if let Some(known) = self.names.get(&uid) {
+            return Ok(known.clone());
+        }
+        let before = uid.0.checked_sub(1).map(Position::end_of);
+        let rows = self.records.rows_behind(before, BATCH)?;
+        let mut name = None;
+        for row in rows.iter().take_while(|row| row.position.index == uid.0) {
+            if let Event::Defined { uid: defined, name: given, .. } = read_row(row)?.event
+                && defined == uid
+            {
+                name = Some(given);
+            }
+        }
+        self.names.insert(uid, name.clone());
+        Ok(name)
+    }
+
+    /// Node and term of the leader in office at an index.
+    fn office_at(&mut self, index: u64) -> Result<Option<(u64, u64)>, Problem> {
+        let office = self.machine.office();
+        if office.epoch.0 > 0 && index >= office.epoch.0 {
+            return Ok(Some((office.node.0, office.term.0)));
+        }
+        let before =
+            Window { after: None, before: i64::try_from(index).ok().and_then(|index| index.checked_add(1)) };
+        let found = self.records.history().scan(rows::OFFICES.0, before, 1, Order::Descending);
+        let Some(entry) = found.map_err(|wrong| rebuilding(&wrong))?.pop() else { return Ok(None) };
+        if let Some(known) = self.offices.get(&entry.key.position.index) {
+            return Ok(Some(*known));
+        }
+        let row = self.records.ledger.fetch(entry.key.position, entry.place);
+        let Some(row) = row.map_err(|trouble| unreadable_ledger(&trouble))? else { return Ok(None) };
+        let Event::LeaderEpoch { node, term, .. } = read_row(&row)?.event else { return Ok(None) };
+        self.offices.insert(entry.key.position.index, (node.0, term.0));
+        Ok(Some((node.0, term.0)))
+    }
+}
+
+fn same_firing(a: &Entry, b: &Entry) -> bool {
+    (a.key.nominal, a.key.run) == (b.key.nominal, b.key.run)
+}
+
+fn cursor_token(key: Key) -> String {
+    token(&[&key.nominal.to_string(), &key.run.to_string(), &key.position.to_string()])
+}
+
+fn read_cursor(uid: Uid, given: &str) -> Result<Key, Problem> {
+    let [nominal, run, position] = parts::<3>(given)?;
+    match (nominal.parse(), run.parse(), parse_position(&position)) {
+        (Ok(nominal), Ok(run), Some(position)) => Ok(Key { uid: uid.0, nominal, run, position }),
+        _ => Err(Problem::bad_request("page_token is not one that this list gave")),
+    }
+}
+
+fn unreadable_ledger(trouble: &Trouble) -> Problem {
+    Problem::new(Code::Internal, format!("the ledger of this node cannot be read: {trouble}"))
+}
+
+fn rebuilding(wrong: &Unreadable) -> Problem {
+    Problem::new(Code::NotReady, format!("{wrong}; ask again in a moment, or another node"))
+}

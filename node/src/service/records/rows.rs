@@ -1,0 +1,82 @@
+//! Rows of the ledger: from bytes to facts, and where each belongs in the history.
+
+use campanile_core::event::{Event, Row as CoreRow, SCHEMA};
+use campanile_core::firing::FiringId;
+use campanile_core::id::{Run, Uid};
+use campanile_core::time::Timestamp;
+use campanile_storage::Kind;
+use campanile_storage::codec;
+use campanile_storage::history::Key;
+use campanile_storage::ledger::{Position, Row};
+
+use crate::problem::{Code, Problem};
+use crate::wire::ledger::Row as ShownRow;
+
+/// Offices are indexed under a uid that no schedule has, by the index of their entry: who led at an index is one look.
+pub(super) const OFFICES: Uid = Uid(0);
+
+/// Where a row belongs in the history: firings by their nominal, a run of skips by its last. Give it to the indexer.
+#[must_use]
+pub fn history_key(row: &Row) -> Option<Key> {
+    let read = read_row(row).ok()?;
+    let key =
+        |uid: Uid, nominal: i64, run: Run| Key { uid: uid.0, nominal, run: run.0, position: row.position };
+    let of = |id: &FiringId| key(id.uid, id.nominal.as_millis(), id.run);
+    match &read.event {
+        Event::Fired { firing, .. } | Event::Begun { firing, .. } | Event::Settled { firing, .. } => {
+            Some(of(firing))
+        }
+        Event::Skipped { uid, to, .. } => Some(key(*uid, to.as_millis(), Run(0))),
+        Event::LeaderEpoch { epoch, .. } => Some(key(OFFICES, i64::try_from(epoch.0).ok()?, Run(0))),
+        Event::Defined { .. }
+        | Event::Deleted { .. }
+        | Event::Paused { .. }
+        | Event::Resumed { .. }
+        | Event::Parked { .. }
+        | Event::Finished { .. }
+        | Event::NodeAdmitted { .. } => None,
+    }
+}
+
+/// The firing that a key belongs to.
+pub(super) fn firing_of(key: Key) -> FiringId {
+    FiringId { uid: Uid(key.uid), nominal: Timestamp::from_millis(key.nominal), run: Run(key.run) }
+}
+
+/// The fact in a row.
+///
+/// # Errors
+/// `internal` when a newer version wrote it, or it is damaged.
+pub fn read_row(row: &Row) -> Result<CoreRow, Problem> {
+    codec::decode(Kind::Event, SCHEMA, &row.body).map_err(|wrong| {
+        Problem::new(Code::Internal, format!("row {} of the ledger cannot be read: {wrong}", row.position))
+    })
+}
+
+/// A row as an answer.
+pub(super) fn show(row: &Row) -> Result<ShownRow, Problem> {
+    Ok(ShownRow::of(row.position.to_string(), &read_row(row)?, &row.hash))
+}
+
+/// A position from its text, `index.n`; `index` alone is behind every row of that entry.
+#[must_use]
+pub fn parse_position(text: &str) -> Option<Position> {
+    match text.split_once('.') {
+        Some((index, n)) => Some(Position::new(index.parse().ok()?, n.parse().ok()?)),
+        None => Some(Position::end_of(text.parse().ok()?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_read_back_from_their_text() {
+        assert_eq!(parse_position("7.3"), Some(Position::new(7, 3)));
+        assert_eq!(parse_position("7"), Some(Position::end_of(7)));
+        for bad in ["", ".", "7.", "-1.0", "a.b", "1.2.3"] {
+            assert_eq!(parse_position(bad), None, "{bad}");
+        }
+    }
+}

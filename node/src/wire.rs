@@ -1,0 +1,24 @@
+//! The JSON of the HTTP API: what a body may hold, and what an answer looks like.
+//!
+//! The way in is by hand, field by field ([`read`]), so that a user hears of everything that is wrong at once, each with a
+//! pointer; the way out is by serde, and the same types are the schemas of the OpenAPI document. Conversion to and from
+//! `campanile_core` happens here and nowhere else. This folder must not know axum, the cluster or the clock: an instant
+//! that matters is a parameter.
+
+pub mod cluster;
+pub mod definition;
+pub mod draft;
+pub mod firing;
+pub mod ledger;
+pub mod orders;
+pub mod page;
+pub mod patch;
+pub mod payload;
+pub mod policy;
+pub mod preview;
+pub mod read;
+pub mod schedule;
+pub mod spec;
+pub mod target;
+pub mod text;
+pub mod time;

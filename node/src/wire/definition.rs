@@ -1,0 +1,143 @@
+//! A definition as JSON: the schema of what a user sends, and the part of an answer that can be sent back.
+//!
+//! The way in is [`super::draft`], which says what is wrong; here is the way out, and the shape.
+
+use std::collections::BTreeMap;
+
+use campanile_core::definition::Definition as CoreDefinition;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::draft::QUEUE_LIMIT;
+use super::payload::Payload;
+use super::policy::{CatchUpFields, RetryFields, delivery_word, overlap_word};
+use super::spec::Spec;
+use super::target::Target;
+use super::time::Instant;
+
+/// When, what and how. Only `specs` and `target` are required.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Definition {
+    /// A free name, for people.
+    #[serde(default)]
+    pub display_name: String,
+    /// Free text, for people.
+    #[serde(default)]
+    pub description: String,
+    /// Labels to select by.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// When: the union of these.
+    pub specs: Vec<Spec>,
+    /// Exclusions: none in this version.
+    #[serde(default)]
+    pub exclude: Vec<Value>,
+    /// The first instant that may be nominal; inclusive.
+    #[serde(default)]
+    pub start_at: Option<Instant>,
+    /// The last instant that may be nominal; inclusive.
+    #[serde(default)]
+    pub end_at: Option<Instant>,
+    /// Finished after so many firings; skips do not count.
+    #[serde(default)]
+    #[schema(minimum = 1)]
+    pub max_firings: Option<u64>,
+    /// What becomes of a finished schedule: `keep` in this version.
+    #[serde(default = "keep")]
+    #[schema(default = "keep", pattern = "^keep$")]
+    pub after_completion: String,
+    /// A spread of the dispatch: `0s` in this version.
+    #[serde(default = "no_jitter")]
+    #[schema(default = "0s", pattern = "^0s$")]
+    pub jitter: String,
+    /// Where a firing goes.
+    pub target: Target,
+    /// Any JSON, at most 64 KiB; sent with each firing.
+    #[serde(default)]
+    pub payload: Payload,
+    /// What becomes of an instant while another firing of the schedule runs: `allow` or `skip`.
+    #[serde(default = "allow")]
+    #[schema(default = "allow", pattern = "^(allow|skip)$")]
+    pub overlap: String,
+    /// The bound of a queue, for overlap modes of later versions.
+    #[serde(default = "queue_limit")]
+    #[schema(default = 1000, minimum = 1000, maximum = 1000)]
+    pub queue_limit: u64,
+    /// What becomes of instants that were missed.
+    #[serde(default = "catch_up")]
+    #[schema(required = false)]
+    pub catch_up: CatchUpFields,
+    /// How often a firing may reach its receiver: `at_least_once` or `at_most_once`.
+    #[serde(default = "at_least_once")]
+    #[schema(default = "at_least_once", pattern = "^(at_least_once|at_most_once)$")]
+    pub delivery: String,
+    /// The longest life of a run: not carried by this version.
+    #[serde(default)]
+    pub deadline: Option<String>,
+    /// When a failed attempt is tried again.
+    #[serde(default = "retry")]
+    #[schema(required = false)]
+    pub retry: RetryFields,
+    /// Pauses the schedule after so many failed firings in a row.
+    #[serde(default)]
+    #[schema(minimum = 1)]
+    pub pause_after_failures: Option<u32>,
+    /// Not carried by this version.
+    #[serde(default)]
+    pub on_failure: Option<Value>,
+    /// Not carried by this version.
+    #[serde(default)]
+    pub on_success: Option<Value>,
+}
+
+fn keep() -> String {
+    "keep".into()
+}
+fn no_jitter() -> String {
+    "0s".into()
+}
+fn allow() -> String {
+    "allow".into()
+}
+fn at_least_once() -> String {
+    "at_least_once".into()
+}
+const fn queue_limit() -> u64 {
+    QUEUE_LIMIT
+}
+fn catch_up() -> CatchUpFields {
+    (&campanile_core::definition::CatchUp::default()).into()
+}
+fn retry() -> RetryFields {
+    (&campanile_core::definition::RetryPolicy::default()).into()
+}
+
+impl From<&CoreDefinition> for Definition {
+    fn from(definition: &CoreDefinition) -> Self {
+        let CoreDefinition { specs, target, payload, about, window, max_firings, policy } = definition;
+        Self {
+            display_name: about.display_name.to_string(),
+            description: about.description.to_string(),
+            labels: about.labels.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect(),
+            specs: specs.iter().map(Spec::from).collect(),
+            exclude: Vec::new(),
+            start_at: window.start_at.map(Instant),
+            end_at: window.end_at.map(Instant),
+            max_firings: *max_firings,
+            after_completion: keep(),
+            jitter: no_jitter(),
+            target: target.into(),
+            payload: Payload(payload.clone()),
+            overlap: overlap_word(policy.overlap).into(),
+            queue_limit: QUEUE_LIMIT,
+            catch_up: (&policy.catch_up).into(),
+            delivery: delivery_word(policy.delivery).into(),
+            deadline: None,
+            retry: (&policy.retry).into(),
+            pause_after_failures: policy.pause_after_failures,
+            on_failure: None,
+            on_success: None,
+        }
+    }
+}

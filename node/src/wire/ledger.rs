@@ -1,0 +1,276 @@
+//! The rows of the ledger as JSON: a fact each, in the words of the contract.
+
+use campanile_core::event::{Event, Outcome, Row as CoreRow};
+use campanile_core::firing::FiringId;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::definition::Definition;
+use super::firing::{attempt_word, kind_word};
+use super::schedule::end_word;
+use super::time::Instant;
+use campanile_core::attempt::{AttemptEnd, Verdict};
+
+/// A fact, and where it stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Row {
+    /// `index.n`: the log entry, and the place in it.
+    pub position: String,
+    /// The log's time.
+    pub at: Instant,
+    /// What happened.
+    #[serde(flatten)]
+    pub fact: Fact,
+    /// The running hash over every row up to this one, 32 hexadecimal digits: equal on every node.
+    pub hash: String,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Fact {
+    /// A leader took office; rows from here to the next such row were proposed by it.
+    LeaderEpoch {
+        /// Its right: the index of this entry.
+        epoch: u64,
+        /// Who.
+        node: u64,
+        /// Counts the starts of its process.
+        incarnation: u64,
+        /// Its Raft term.
+        term: u64,
+    },
+    /// A firing was decided.
+    Fired {
+        /// Which.
+        #[serde(flatten)]
+        firing: FiringRef,
+        /// By which revision.
+        revision: u32,
+        /// `scheduled`, `catch_up` or `manual`.
+        kind: String,
+    },
+    /// A run of nominal instants was decided not to fire.
+    Skipped {
+        /// Of which schedule.
+        uid: String,
+        /// By which revision.
+        revision: u32,
+        /// Why.
+        reason: String,
+        /// The first.
+        from: Instant,
+        /// The last.
+        to: Instant,
+        /// How many.
+        count: u64,
+    },
+    /// An attempt got its lease.
+    Begun {
+        /// Of which firing.
+        #[serde(flatten)]
+        firing: FiringRef,
+        /// Which.
+        attempt: u32,
+        /// The node that may send.
+        holder: u64,
+        /// Until when.
+        until: Instant,
+        /// What the receiver compares.
+        fencing_token: u64,
+    },
+    /// An attempt ended.
+    Settled {
+        /// Of which firing.
+        #[serde(flatten)]
+        firing: FiringRef,
+        /// Which.
+        attempt: u32,
+        /// What came of the attempt.
+        outcome: String,
+        /// When the request left, by the holder's clock.
+        sent_at: Option<Instant>,
+        /// The status of the receiver's answer.
+        status: Option<u16>,
+        /// What went wrong.
+        error: Option<String>,
+        /// The end of what the receiver answered.
+        output: Option<String>,
+        /// When the next attempt may begin; `null` when the firing is settled.
+        retry_at: Option<Instant>,
+        /// How the firing ended; `null` when another attempt follows.
+        state: Option<String>,
+        /// From nominal to the decision, when the firing is settled.
+        lateness_ms: Option<u64>,
+    },
+    /// A definition came into force.
+    Defined {
+        /// The incarnation.
+        uid: String,
+        /// `namespace/name`.
+        schedule: String,
+        /// The revision.
+        revision: u32,
+        /// The definition, whole.
+        definition: Box<Definition>,
+        /// Who.
+        by: String,
+    },
+    /// A schedule was removed.
+    Deleted {
+        /// Which.
+        uid: String,
+        /// Who.
+        by: String,
+    },
+    /// A schedule was paused.
+    Paused {
+        /// Which.
+        uid: String,
+        /// Why.
+        note: String,
+        /// Until when.
+        until: Option<Instant>,
+        /// Who; `campanile` for a rule.
+        by: String,
+    },
+    /// A schedule was resumed.
+    Resumed {
+        /// Which.
+        uid: String,
+        /// Its search starts after this instant.
+        mark: Instant,
+        /// Who; `campanile` for `until`.
+        by: String,
+    },
+    /// A schedule could not be evaluated.
+    Parked {
+        /// Which.
+        uid: String,
+        /// Why.
+        reason: String,
+    },
+    /// Nothing more can come of a schedule.
+    Finished {
+        /// Which.
+        uid: String,
+    },
+    /// A node was given an id.
+    NodeAdmitted {
+        /// The id.
+        node: u64,
+        /// Where its peers reach it.
+        peer_address: String,
+    },
+}
+
+/// Which firing a fact is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FiringRef {
+    /// Its id.
+    pub firing: String,
+    /// The incarnation of its schedule.
+    pub uid: String,
+    /// When it should have happened.
+    pub nominal: Instant,
+    /// Counts up only when somebody asks for a re-run.
+    pub run: u32,
+}
+
+impl From<&FiringId> for FiringRef {
+    fn from(id: &FiringId) -> Self {
+        Self { firing: id.to_string(), uid: id.uid.to_string(), nominal: Instant(id.nominal), run: id.run.0 }
+    }
+}
+
+impl Row {
+    /// A row as it stands at `position`.
+    #[must_use]
+    pub fn of(position: String, row: &CoreRow, hash: &[u8]) -> Self {
+        let hash = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { position, at: Instant(row.at), fact: (&row.event).into(), hash }
+    }
+}
+
+impl From<&Event> for Fact {
+    fn from(event: &Event) -> Self {
+        match event {
+            Event::LeaderEpoch { epoch, node, incarnation, term } => {
+                Self::LeaderEpoch { epoch: epoch.0, node: node.0, incarnation: *incarnation, term: term.0 }
+            }
+            Event::Fired { firing, revision, kind } => {
+                Self::Fired { firing: firing.into(), revision: revision.0, kind: kind_word(*kind).into() }
+            }
+            Event::Skipped { uid, revision, reason, from, to, count } => Self::Skipped {
+                uid: uid.to_string(),
+                revision: revision.0,
+                reason: reason.as_str().into(),
+                from: Instant(*from),
+                to: Instant(*to),
+                count: *count,
+            },
+            Event::Begun { firing, lease } => Self::Begun {
+                firing: firing.into(),
+                attempt: lease.attempt.0,
+                holder: lease.holder.0,
+                until: Instant(lease.until),
+                fencing_token: lease.fencing_token.0,
+            },
+            Event::Settled { .. } => settled(event),
+            Event::Defined { uid, name, revision, definition, by } => Self::Defined {
+                uid: uid.to_string(),
+                schedule: name.to_string(),
+                revision: revision.0,
+                definition: Box::new((&**definition).into()),
+                by: by.to_string(),
+            },
+            Event::Deleted { uid, by } => Self::Deleted { uid: uid.to_string(), by: by.to_string() },
+            Event::Paused { uid, note, until, by } => Self::Paused {
+                uid: uid.to_string(),
+                note: note.to_string(),
+                until: until.map(Instant),
+                by: by.to_string(),
+            },
+            Event::Resumed { uid, mark, by } => {
+                Self::Resumed { uid: uid.to_string(), mark: Instant(*mark), by: by.to_string() }
+            }
+            Event::Parked { uid, reason } => {
+                Self::Parked { uid: uid.to_string(), reason: reason.to_string() }
+            }
+            Event::Finished { uid } => Self::Finished { uid: uid.to_string() },
+            Event::NodeAdmitted { node, peer_address } => {
+                Self::NodeAdmitted { node: node.0, peer_address: peer_address.to_string() }
+            }
+        }
+    }
+}
+
+/// The one fact whose words need a thought: an attempt ends by a report or by its lease, and a firing goes on or ends.
+fn settled(event: &Event) -> Fact {
+    let Event::Settled { firing, attempt, report, outcome } = event else {
+        unreachable!("called for a settled attempt only")
+    };
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let report = report.as_ref();
+    let end = report.map_or(AttemptEnd::LeaseEnded, |report| AttemptEnd::Reported(report.verdict));
+    let (retry_at, state, lateness_ms) = match outcome {
+        Outcome::Retry { at } => (Some(Instant(*at)), None, None),
+        Outcome::End { state, lateness } => {
+            (None, Some(end_word(*state).to_owned()), Some(lateness.as_millis()))
+        }
+    };
+    Fact::Settled {
+        firing: firing.into(),
+        attempt: attempt.0,
+        outcome: attempt_word(end).into(),
+        sent_at: report
+            .filter(|report| report.verdict != Verdict::NotSent)
+            .map(|report| Instant(report.sent_at)),
+        status: report.and_then(|report| report.status),
+        error: report.and_then(|report| text(&report.error)),
+        output: report.and_then(|report| text(&report.output)),
+        retry_at,
+        state,
+        lateness_ms,
+    }
+}

@@ -1,0 +1,151 @@
+//! What specs would do, without storing them.
+
+use campanile_core::cron::Occurrence;
+use campanile_core::spec::{MAX_SPECS, MIN_EVERY, Spec as CoreSpec, Window};
+use campanile_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::orders::read;
+use super::payload::Body;
+use super::read::{Fields, Flaws};
+use super::schedule::Warning;
+use super::spec::{Spec, read_specs};
+use super::time::Instant;
+use crate::problem::Problem;
+
+/// How many instants are shown when nothing is said.
+pub const DEFAULT_COUNT: usize = 10;
+/// The most instants that are shown.
+pub const MAX_COUNT: usize = 1000;
+
+/// The question: specs and a window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PreviewRequest {
+    /// When: the union of these.
+    pub specs: Vec<Spec>,
+    /// Exclusions: none in this version.
+    #[serde(default)]
+    pub exclude: Vec<Value>,
+    /// The first instant that may be nominal; inclusive.
+    #[serde(default)]
+    pub start_at: Option<Instant>,
+    /// The last instant that may be nominal; inclusive.
+    #[serde(default)]
+    pub end_at: Option<Instant>,
+    /// Instants strictly after this; now when left out.
+    #[serde(default)]
+    pub after: Option<Instant>,
+    /// How many.
+    #[serde(default = "default_count")]
+    #[schema(default = 10, minimum = 1, maximum = 1000)]
+    pub count: usize,
+}
+
+const fn default_count() -> usize {
+    DEFAULT_COUNT
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Preview {
+    /// The specs in English.
+    pub text: String,
+    /// The next instants.
+    pub next: Vec<NextInstant>,
+    /// What is allowed and often not meant.
+    pub warnings: Vec<Warning>,
+}
+
+/// A nominal instant to come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NextInstant {
+    /// When it should happen.
+    pub nominal: Instant,
+    /// The same on the wall clock of the spec's zone, with its offset.
+    pub local: String,
+    /// How it stands to daylight saving: `normal`, `moved_from_gap`, `first_pass` or `second_pass`.
+    #[schema(pattern = "^(normal|moved_from_gap|first_pass|second_pass)$")]
+    pub note: String,
+}
+
+impl NextInstant {
+    /// An instant as people of `time_zone` see it.
+    #[must_use]
+    pub fn of(occurrence: Occurrence, time_zone: &str) -> Self {
+        let nominal = Instant(occurrence.at);
+        Self {
+            nominal,
+            local: campanile_core::cron::local_text(occurrence.at, time_zone)
+                .unwrap_or_else(|| nominal.to_string()),
+            note: occurrence.note.as_str().into(),
+        }
+    }
+}
+
+/// A question that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// When.
+    pub specs: Vec<CoreSpec>,
+    /// Inside of it.
+    pub window: Window,
+    /// Strictly after it; `None` is now.
+    pub after: Option<Timestamp>,
+    /// How many.
+    pub count: usize,
+}
+
+/// Reads the body of a preview.
+///
+/// # Errors
+/// `unknown_field` or `invalid_schedule`, with every flaw.
+pub fn read_question(body: &Body) -> Result<Question, Problem> {
+    let question = read(body, |fields, flaws| {
+        let specs = read_specs(fields, flaws);
+        if let Some(items) = fields.list("exclude", flaws)
+            && !items.is_empty()
+        {
+            flaws.unsupported(fields.at("exclude"), "exclusions");
+        }
+        let window =
+            Window { start_at: fields.instant("start_at", flaws), end_at: fields.instant("end_at", flaws) };
+        let after = fields.instant("after", flaws);
+        let count = read_count(fields, flaws);
+        check(specs.as_deref().unwrap_or_default(), window, flaws);
+        specs.map(|specs| Question { specs, window, after, count })
+    })?;
+    // Without specs there was a flaw, so that `read` has refused already.
+    question.ok_or_else(|| Problem::bad_request("the specs cannot be read"))
+}
+
+fn read_count(fields: &mut Fields<'_>, flaws: &mut Flaws) -> usize {
+    match fields.number("count", MAX_COUNT as u64, flaws) {
+        Some(0) => {
+            flaws.add(fields.at("count"), "0 shows nothing", "between 1 and 1000");
+            0
+        }
+        Some(count) => usize::try_from(count).unwrap_or(MAX_COUNT),
+        None => DEFAULT_COUNT,
+    }
+}
+
+/// The bounds of a definition that a preview shares.
+fn check(specs: &[CoreSpec], window: Window, flaws: &mut Flaws) {
+    if specs.len() > MAX_SPECS {
+        flaws.add("/specs", format!("{} specs; at most {MAX_SPECS}", specs.len()), "ask for some of them");
+    }
+    for (place, spec) in specs.iter().enumerate() {
+        if let CoreSpec::Every { every, .. } = spec
+            && *every < MIN_EVERY
+        {
+            flaws.add(format!("/specs/{place}/every"), format!("{every} is too short"), "at least 1s");
+        }
+    }
+    if let (Some(start), Some(end)) = (window.start_at, window.end_at)
+        && end < start
+    {
+        flaws.add("/end_at", "the window ends before it starts", "put end_at after start_at");
+    }
+}
