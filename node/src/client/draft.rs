@@ -1,0 +1,134 @@
+//! A definition as a client writes it: only what the user said, in the order in which people read it.
+//!
+//! What is left out has the default of the cluster; nothing is checked here that a node checks.
+
+use std::collections::BTreeMap;
+
+use campanile_core::cron::instant_text;
+use campanile_core::definition::ScheduleName;
+use campanile_core::time::{Span, Timestamp};
+use serde::Serialize;
+use serde_json::Value;
+
+/// A definition to put.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Draft {
+    /// The part of the name before the slash.
+    pub namespace: String,
+    /// The part after it.
+    pub name: String,
+    /// For people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// To select by.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// When.
+    pub specs: Vec<SpecDraft>,
+    /// Where a firing goes.
+    pub target: TargetDraft,
+    /// What it carries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Value>,
+    /// `allow` or `skip`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<String>,
+}
+
+/// One spec.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum SpecDraft {
+    /// A pattern.
+    Cron {
+        /// As the user wrote it.
+        cron: String,
+        /// An IANA name.
+        time_zone: String,
+    },
+    /// An interval.
+    Every {
+        /// Such as `15m`.
+        every: String,
+    },
+    /// One instant.
+    At {
+        /// RFC 3339.
+        at: String,
+    },
+}
+
+/// Where a firing goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TargetDraft {
+    /// An HTTP request.
+    pub webhook: WebhookDraft,
+}
+
+/// An HTTP request to make for each firing.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct WebhookDraft {
+    /// Where to.
+    pub url: String,
+    /// POST when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Beside those of the product.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Of one attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<String>,
+}
+
+impl Draft {
+    /// A definition that calls `url` at the instants of `specs`, everything else as the cluster has it.
+    #[must_use]
+    pub fn new(name: &ScheduleName, specs: Vec<SpecDraft>, url: &str) -> Self {
+        Self {
+            namespace: name.namespace().to_owned(),
+            name: name.name().to_owned(),
+            description: None,
+            labels: BTreeMap::new(),
+            specs,
+            target: TargetDraft { webhook: WebhookDraft { url: url.to_owned(), ..WebhookDraft::default() } },
+            payload: None,
+            overlap: None,
+        }
+    }
+
+    /// Its path in the API. The segments of a checked name need no escaping.
+    #[must_use]
+    pub fn path(&self) -> String {
+        format!("/v1/schedules/{}/{}", self.namespace, self.name)
+    }
+
+    /// As the JSON body of a request.
+    ///
+    /// # Panics
+    /// Never: strings, maps and JSON values always serialize.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).expect("strings, maps and JSON values serialize")
+    }
+}
+
+impl SpecDraft {
+    /// A pattern in a zone.
+    #[must_use]
+    pub fn cron(pattern: &str, time_zone: &str) -> Self {
+        Self::Cron { cron: pattern.to_owned(), time_zone: time_zone.to_owned() }
+    }
+
+    /// An interval.
+    #[must_use]
+    pub fn every(every: Span) -> Self {
+        Self::Every { every: every.to_string() }
+    }
+
+    /// One instant.
+    #[must_use]
+    pub fn at(at: Timestamp) -> Self {
+        Self::At { at: instant_text(at) }
+    }
+}
