@@ -1,0 +1,240 @@
+//! The commands about firings, the ledger, cron patterns, imports and nodes, as they are written.
+
+use std::path::PathBuf;
+
+use campanile_core::definition::ScheduleName;
+use campanile_core::time::{Span, Timestamp};
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::schedule::name;
+use super::{Connect, Output, instant, pair, span};
+
+/// `campanile firing …`.
+#[derive(Debug, Args)]
+pub struct FiringArgs {
+    /// How to reach the cluster.
+    #[command(flatten)]
+    pub connect: Connect,
+    /// How to print.
+    #[command(flatten)]
+    pub output: Output,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: FiringCommand,
+}
+
+/// What to do with firings.
+#[derive(Debug, Subcommand)]
+pub enum FiringCommand {
+    /// List firings
+    #[command(visible_alias = "list")]
+    Ls {
+        /// Only those of this schedule, skipped instants included
+        #[arg(short, long, value_name = "NAME", value_parser = name)]
+        schedule: Option<ScheduleName>,
+        /// Only those in this state: queued, waiting, running, succeeded, failed, timed_out, cancelled, unknown, skipped
+        #[arg(long, value_name = "STATE")]
+        state: Option<String>,
+        /// Only those with a nominal instant after this one
+        #[arg(long, value_name = "INSTANT", value_parser = instant)]
+        after: Option<Timestamp>,
+        /// Only those with a nominal instant before this one
+        #[arg(long, value_name = "INSTANT", value_parser = instant)]
+        before: Option<Timestamp>,
+        /// Print at most so many
+        #[arg(long, value_name = "N", default_value_t = 100)]
+        limit: u64,
+    },
+    /// The story of one firing: decided, attempts, outcomes
+    Get {
+        /// Its id, frg_…
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+}
+
+/// `campanile ledger …`.
+#[derive(Debug, Args)]
+pub struct LedgerArgs {
+    /// How to reach the cluster.
+    #[command(flatten)]
+    pub connect: Connect,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: LedgerCommand,
+}
+
+/// What to do with the ledger.
+#[derive(Debug, Subcommand)]
+pub enum LedgerCommand {
+    /// Print the newest facts, and with --follow those that come
+    Tail {
+        /// How many of the newest
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 20, conflicts_with = "after")]
+        lines: usize,
+        /// Instead: everything after this position (index.n)
+        #[arg(long, value_name = "POSITION")]
+        after: Option<String>,
+        /// Go on until Ctrl-C
+        #[arg(short, long)]
+        follow: bool,
+        /// How to print
+        #[arg(short = 'o', long = "output", value_enum, default_value_t)]
+        format: LedgerFormat,
+    },
+    /// Print every fact that is kept, as JSON lines, to standard output
+    Export {
+        /// Everything after this position (index.n) only
+        #[arg(long, value_name = "POSITION")]
+        after: Option<String>,
+        /// How to print
+        #[arg(short = 'o', long = "output", value_parser = ["jsonl"], default_value = "jsonl")]
+        format: String,
+    },
+}
+
+/// How to print facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum LedgerFormat {
+    /// Columns for people
+    #[default]
+    Table,
+    /// One JSON value a line
+    Jsonl,
+}
+
+/// `campanile explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The pattern: five fields, six with seconds first, or a nickname such as @daily
+    #[arg(value_name = "CRON")]
+    pub cron: String,
+    /// Its time zone, such as Europe/Berlin
+    #[arg(long, value_name = "ZONE", default_value = "UTC")]
+    pub tz: String,
+    /// How many instants to show
+    #[arg(short, long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub count: u16,
+    /// Those after this instant; after now when it is left out
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    pub after: Option<Timestamp>,
+    /// Whether a day matches if either or both day fields do, when both are restricted
+    #[arg(long, value_name = "MODE", value_parser = ["any", "all"], default_value = "any")]
+    pub day_match: String,
+    /// What becomes of a fixed wall time that does not exist
+    #[arg(long, value_name = "MODE", value_parser = ["run_after", "skip"], default_value = "run_after")]
+    pub dst_gap: String,
+    /// Which pass of a fixed wall time that exists twice counts
+    #[arg(long, value_name = "MODE", value_parser = ["first", "second", "both"], default_value = "first")]
+    pub dst_overlap: String,
+    /// How to print.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `campanile import …`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// How to reach the cluster.
+    #[command(flatten)]
+    pub connect: Connect,
+    /// What to read.
+    #[command(subcommand)]
+    pub command: ImportCommand,
+}
+
+/// What to import.
+#[derive(Debug, Subcommand)]
+pub enum ImportCommand {
+    /// A crontab: prints schedules to put (YAML), and on standard error what could not be carried over
+    #[command(after_help = CRONTAB_HELP)]
+    Crontab(ImportCrontabArgs),
+}
+
+const CRONTAB_HELP: &str = "\
+Each command line becomes a schedule that calls the webhook with {\"command\": …, \"stdin\": …}; something at that address
+has to run it. CRON_TZ= and TZ= lines set the time zone of the lines below them.
+
+Comments that mean something:
+  # name: nightly-backup     above a command line: the schedule's name
+  # campanile: seconds       the next line has six time fields, seconds first
+  # campanile: every 15m     the next line has no time fields, it runs at this interval";
+
+/// `campanile import crontab`.
+#[derive(Debug, Args)]
+pub struct ImportCrontabArgs {
+    /// The crontab; `-` reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The webhook to call
+    #[arg(long, value_name = "URL")]
+    pub url: String,
+    /// The namespace of the schedules
+    #[arg(short, long, default_value = "default")]
+    pub namespace: String,
+    /// The time zone of lines above the first CRON_TZ= or TZ=: the zone of the machine on which the crontab ran
+    #[arg(long, value_name = "ZONE", default_value = "UTC")]
+    pub tz: String,
+    /// The system form, as /etc/crontab: a user stands before each command
+    #[arg(long)]
+    pub system: bool,
+    /// A label for each schedule
+    #[arg(short, long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub label: Vec<(String, String)>,
+    /// Put the schedules at once instead of printing them
+    #[arg(long)]
+    pub apply: bool,
+    /// Exit code 1 when a command line could not be carried over; with --apply nothing is put then
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// `campanile cluster …`.
+#[derive(Debug, Args)]
+pub struct ClusterArgs {
+    /// How to reach the cluster.
+    #[command(flatten)]
+    pub connect: Connect,
+    /// How to print.
+    #[command(flatten)]
+    pub output: Output,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: ClusterCommand,
+}
+
+/// What to do with the nodes.
+#[derive(Debug, Subcommand)]
+pub enum ClusterCommand {
+    /// Each node: role, lag, addresses, whether it is reached; exit code 6 without a leader
+    Status,
+    /// Give the lead to another node
+    Transfer {
+        /// To which; the cluster chooses when it is left out
+        #[arg(long, value_name = "ID")]
+        to: Option<u64>,
+    },
+    /// Remove a node for good; its id is never used again
+    Remove {
+        /// Which
+        #[arg(value_name = "ID")]
+        id: u64,
+    },
+}
+
+/// `campanile health`.
+#[derive(Debug, Args)]
+pub struct HealthArgs {
+    /// How to reach the nodes.
+    #[command(flatten)]
+    pub connect: Connect,
+    /// How to print.
+    #[command(flatten)]
+    pub output: Output,
+    /// Ask only whether the process lives, not whether it is ready
+    #[arg(long)]
+    pub live: bool,
+    /// Ask again until it is so, for at most this long
+    #[arg(long, value_name = "DURATION", value_parser = span)]
+    pub wait: Option<Span>,
+}

@@ -1,0 +1,183 @@
+//! `campanile schedule ls, get, rm, pause, resume, next`, and the way to the larger ones.
+
+use campanile_core::cron::instant_text;
+use campanile_core::definition::ScheduleName;
+use campanile_core::time::Timestamp;
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use super::args::{Format, ScheduleArgs, ScheduleCommand, ScheduleState, Sort};
+use super::cell::{self, at};
+use super::failure::Failure;
+use super::list::{Column, Kind, pairs};
+use super::session::{connect, name_of, path_of, print_list, print_one, tell_warnings};
+use super::{Io, create, preview, put, trigger};
+use crate::client::{Call, Client};
+
+static SCHEDULES: Kind = Kind {
+    plural: "schedules",
+    columns: &[
+        Column { title: "NAME", cell: name_of },
+        Column { title: "STATE", cell: |schedule| at(schedule, "/status/state") },
+        Column { title: "NEXT", cell: |schedule| at(schedule, "/status/next/0") },
+        Column { title: "LAST", cell: last },
+        Column { title: "WHEN", cell: |schedule| at(schedule, "/status/text") },
+    ],
+    name: name_of,
+};
+
+pub(super) async fn run(args: ScheduleArgs, io: &mut Io<'_>) -> Result<(), Failure> {
+    let client = connect(&args.connect)?;
+    let format = args.output.format;
+    match args.command {
+        ScheduleCommand::Ls { namespace, label, state, query, sort, limit } => {
+            let call = ls(namespace, &label, state, query, sort);
+            print_list(&client, call, limit, &SCHEDULES, format, io).await
+        }
+        ScheduleCommand::Get { names } => get(&client, &names, format, io).await,
+        ScheduleCommand::Put { files, if_match } => put::run(&client, &files, if_match, format, io).await,
+        ScheduleCommand::Create(args) => create::run(&client, &args, format, io).await,
+        ScheduleCommand::Rm { names } => rm(&client, &names, format, io).await,
+        ScheduleCommand::Pause { name, note, until } => {
+            let body = pause_body(note, until);
+            act(&client, &name, "pause", body, "paused", format, io).await
+        }
+        ScheduleCommand::Resume { name, catch_up } => {
+            act(&client, &name, "resume", json!({ "catch_up": catch_up }), "resumed", format, io).await
+        }
+        ScheduleCommand::Trigger(args) => trigger::run(&client, args, format, io).await,
+        ScheduleCommand::Next { name, count, after } => {
+            let call = Call::get(format!("{}/next", path_of(&name))).query("count", &count);
+            let answer = client.send(&call.query_if("after", after.map(instant_text))).await?;
+            preview::print(io, format, &answer.body)
+        }
+    }
+}
+
+fn ls(
+    namespace: Option<String>,
+    labels: &[(String, String)],
+    state: Option<ScheduleState>,
+    query: Option<String>,
+    sort: Sort,
+) -> Call {
+    let word = |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
+    let mut call = Call::get("/v1/schedules")
+        .query_if("namespace", namespace)
+        .query_if("state", state.and_then(|state| word(state.to_possible_value())))
+        .query_if("q", query);
+    for (key, value) in labels {
+        call = call.query("label", &format!("{key}={value}"));
+    }
+    match sort {
+        Sort::Name => call,
+        Sort::Next => call.query("sort", "next"),
+    }
+}
+
+async fn get(
+    client: &Client,
+    names: &[ScheduleName],
+    format: Format,
+    io: &mut Io<'_>,
+) -> Result<(), Failure> {
+    for (place, name) in names.iter().enumerate() {
+        let answer = client.send(&Call::get(path_of(name))).await?;
+        if place > 0 {
+            separate(io, format)?;
+        }
+        print_one(io, format, &answer.body, name.as_str(), |io, schedule| {
+            Ok(pairs(io, overview(schedule, answer.etag.as_deref()))?)
+        })?;
+        tell_warnings(io, answer.body.pointer("/status/warnings"));
+    }
+    Ok(())
+}
+
+/// What stands between two documents of one stream.
+fn separate(io: &mut Io<'_>, format: Format) -> std::io::Result<()> {
+    match format {
+        Format::Table => writeln!(io.out),
+        Format::Yaml => writeln!(io.out, "---"),
+        Format::Json | Format::Jsonl | Format::Name => Ok(()),
+    }
+}
+
+/// A schedule for people: what it is, what comes, what was; fields that are not set are left out.
+fn overview(schedule: &Value, etag: Option<&str>) -> Vec<(&'static str, String)> {
+    let next = schedule.pointer("/status/next").and_then(Value::as_array);
+    let next =
+        next.map(|next| next.iter().map(cell::text).collect::<Vec<_>>().join(", ")).unwrap_or_default();
+    let target = match schedule.pointer("/target/webhook") {
+        Some(webhook) => format!("{} {}", at(webhook, "/method"), at(webhook, "/url")),
+        None => at(schedule, "/target"),
+    };
+    let labels = schedule.get("labels").map(|labels| cell::fields(labels, &[])).unwrap_or_default();
+    let rows = [
+        ("Name", name_of(schedule)),
+        ("State", at(schedule, "/status/state")),
+        ("Note", at(schedule, "/status/note")),
+        ("Until", at(schedule, "/status/until")),
+        ("When", at(schedule, "/status/text")),
+        ("Specs", at(schedule, "/specs")),
+        ("Next", next),
+        ("Last", last(schedule)),
+        ("Failures in a row", at(schedule, "/status/consecutive_failures")),
+        ("Running", at(schedule, "/status/running")),
+        ("Target", target),
+        ("Payload", at(schedule, "/payload")),
+        ("Overlap", at(schedule, "/overlap")),
+        ("Catch-up", schedule.get("catch_up").map(|value| cell::fields(value, &[])).unwrap_or_default()),
+        ("Delivery", at(schedule, "/delivery")),
+        ("Retry", schedule.get("retry").map(|value| cell::fields(value, &[])).unwrap_or_default()),
+        ("Window", [at(schedule, "/start_at"), at(schedule, "/end_at")].join(" to ")),
+        ("Labels", labels),
+        ("Description", at(schedule, "/description")),
+        ("Revision", at(schedule, "/revision")),
+        ("Uid", at(schedule, "/uid")),
+        ("Updated", format!("{} by {}", at(schedule, "/updated_at"), at(schedule, "/updated_by"))),
+        ("ETag", etag.unwrap_or_default().to_owned()),
+    ];
+    rows.into_iter().filter(|(_, text)| !matches!(text.as_str(), "" | cell::NOTHING | "- to -")).collect()
+}
+
+/// How the last firing went.
+fn last(schedule: &Value) -> String {
+    match schedule.pointer("/status/last") {
+        Some(last) if last.is_object() => format!("{} {}", at(last, "/state"), at(last, "/nominal")),
+        _ => cell::NOTHING.to_owned(),
+    }
+}
+
+async fn rm(client: &Client, names: &[ScheduleName], format: Format, io: &mut Io<'_>) -> Result<(), Failure> {
+    for name in names {
+        client.send(&Call::delete(path_of(name))).await?;
+        let value = json!({ "namespace": name.namespace(), "name": name.name(), "deleted": true });
+        print_one(io, format, &value, name.as_str(), |io, _| Ok(writeln!(io.out, "removed {name}")?))?;
+    }
+    Ok(())
+}
+
+fn pause_body(note: Option<String>, until: Option<Timestamp>) -> Value {
+    let mut body = json!({});
+    if let Some(note) = note {
+        body["note"] = note.into();
+    }
+    if let Some(until) = until {
+        body["until"] = instant_text(until).into();
+    }
+    body
+}
+
+async fn act(
+    client: &Client,
+    name: &ScheduleName,
+    verb: &str,
+    body: Value,
+    done: &str,
+    format: Format,
+    io: &mut Io<'_>,
+) -> Result<(), Failure> {
+    let answer = client.send(&Call::post(format!("{}/{verb}", path_of(name)), body)).await?;
+    print_one(io, format, &answer.body, name.as_str(), |io, _| Ok(writeln!(io.out, "{done} {name}")?))
+}
