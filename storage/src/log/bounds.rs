@@ -72,9 +72,11 @@ impl Bounds {
         Ok(())
     }
 
-    /// Drop `..=index`; whether that was anything new. Before the first entry of a log that began later there is nothing.
+    /// Drop `..=index`; whether that was anything new. Below the entry before the first of a log that began later there is
+    /// nothing; that one is what came before it, and the mark says so.
     pub(crate) fn purge(&mut self, index: u64) -> bool {
-        if self.purged.is_some_and(|purged| index <= purged) || self.first.is_some_and(|first| index < first)
+        if self.purged.is_some_and(|purged| index <= purged)
+            || self.first.is_some_and(|first| index + 1 < first)
         {
             return false;
         }
