@@ -1,1 +1,36 @@
-//! Campanile.
+//! Consensus: three nodes, one log, one machine. The only room that sees a command meet an entry of the log.
+//!
+//! ```text
+//!   node            office.propose ─> openraft ─> log (storage) ──┐        peers ══ transport ══ openraft
+//!   node  <── view ── apply: Command ─> core's Machine ─> rows ─> ledger (storage)
+//! ```
+//! openraft stays behind the names of this room, and none of its types reaches a disk or a wire. This room must not know
+//! what a schedule is, must not read the wall clock (the node hands one in), and must not repeat what may have happened.
+//!
+//! Read in this order; the node needs [`Options`], [`Consensus`] and [`Office`] only.
+
+pub mod apply;
+pub mod consensus;
+pub mod fatal;
+pub mod format;
+pub mod identity;
+pub mod image;
+pub mod leadership;
+pub mod log;
+pub mod membership;
+pub mod office;
+pub mod policy;
+pub mod settings;
+pub mod stores;
+pub mod transport;
+pub mod types;
+pub mod view;
+
+pub use consensus::{ClusterStatus, Consensus, ForwardError, LogStatus, Member, MembershipError, ReadError};
+pub use membership::StartError;
+pub use office::{COMMAND_LIMIT, Office, Pending, ProposeError};
+pub use settings::{LogOpener, Options};
+pub use transport::clocks::{PeerClock, WallClock};
+pub use transport::doors::ForwardHandler;
+pub use transport::guard::Secret;
+pub use types::Peer;

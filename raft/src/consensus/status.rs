@@ -1,0 +1,102 @@
+//! How the cluster looks from one node: for people, for health, for metrics. Never for a decision.
+
+use std::time::Duration;
+
+use campanile_core::id::{LogIndex, NodeId, Term};
+use campanile_storage::log::LogStats;
+use openraft::async_runtime::{Instant, WatchReceiver};
+
+use super::Inner;
+use crate::types::Peer;
+
+/// The cluster as one node sees it.
+#[derive(Debug, Clone)]
+pub struct ClusterStatus {
+    /// The node that looks.
+    pub node: NodeId,
+    /// Who leads, as far as it knows.
+    pub leader: Option<NodeId>,
+    /// The term it is in.
+    pub term: Term,
+    /// The last entry that it has applied.
+    pub applied: LogIndex,
+    /// The last entry of its log.
+    pub last_log: LogIndex,
+    /// The last entry that it knows to be committed.
+    pub committed: LogIndex,
+    /// How long ago a quorum last answered; only a leader knows.
+    pub quorum_age: Option<Duration>,
+    /// Everybody in the membership.
+    pub members: Vec<Member>,
+    /// How its log is doing.
+    pub log: LogStatus,
+}
+
+/// One member as this node sees it. A leader knows all of it, others only what stands in the membership and their clock.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// Its id.
+    pub node: NodeId,
+    /// Where it is reached.
+    pub peer: Peer,
+    /// Whether it votes; a learner does not.
+    pub voter: bool,
+    /// How long ago it last answered the leader.
+    pub ack_age: Option<Duration>,
+    /// How many entries it is behind the leader.
+    pub lag: Option<u64>,
+    /// Its wall clock minus ours, in milliseconds.
+    pub clock_offset_millis: Option<i64>,
+}
+
+/// How the log is doing.
+#[derive(Debug, Clone)]
+pub struct LogStatus {
+    /// The image that a restart would begin with.
+    pub image: Option<LogIndex>,
+    /// The last purged entry.
+    pub purged: Option<LogIndex>,
+    /// What storage measures: queue, batches, and the last sync.
+    pub stats: LogStats,
+}
+
+pub(super) fn of(inner: &Inner) -> ClusterStatus {
+    // Cloned, not held: openraft publishes through the same lock.
+    let metrics = inner.raft.metrics().borrow_watched().clone();
+    let clocks = inner.clocks.all();
+    let last_log = metrics.last_log_index.unwrap_or_default();
+    let membership = metrics.membership_config.membership();
+    let voters: Vec<u64> = membership.voter_ids().collect();
+    let leads = metrics.replication.is_some();
+    let member = |(id, peer): (&u64, &Peer)| {
+        let itself = leads && *id == inner.node.0;
+        let acked = metrics.heartbeat.as_ref().and_then(|acks| acks.get(id).copied().flatten());
+        let matched = metrics.replication.as_ref().and_then(|matches| matches.get(id));
+        Member {
+            node: NodeId(*id),
+            peer: peer.clone(),
+            voter: voters.contains(id),
+            ack_age: if itself { Some(Duration::ZERO) } else { acked.map(|at| at.elapsed()) },
+            lag: match itself {
+                true => Some(0),
+                false => matched.map(|id| last_log.saturating_sub(id.as_ref().map_or(0, |id| id.index))),
+            },
+            clock_offset_millis: clocks.get(&NodeId(*id)).map(|clock| clock.offset_millis),
+        }
+    };
+    ClusterStatus {
+        node: inner.node,
+        leader: metrics.current_leader.map(NodeId),
+        term: Term(metrics.current_term),
+        applied: inner.view.applied(),
+        last_log: LogIndex(last_log),
+        committed: LogIndex(metrics.local_committed.map_or(0, |id| id.index)),
+        quorum_age: metrics.last_quorum_acked.map(|at| at.elapsed()),
+        members: membership.nodes().map(member).collect(),
+        log: LogStatus {
+            image: metrics.snapshot.map(|id| LogIndex(id.index)),
+            purged: metrics.purged.map(|id| LogIndex(id.index)),
+            stats: inner.log.stats(),
+        },
+    }
+}

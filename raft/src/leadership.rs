@@ -1,0 +1,109 @@
+//! Taking office, and losing it.
+//!
+//! ```text
+//!   metrics say "leader of term t" (a hint) -> read index: a quorum agrees, everything committed is applied
+//!     -> commit LeaderEpoch { node, incarnation, term } -> its reply is the proof -> Some(office)
+//!   metrics say anything else -> None at once
+//! ```
+//! A metrics borrow is never held across an await: openraft could not publish meanwhile, and would stand still.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use campanile_core::command::{Body, Command, LeaderEpoch};
+use campanile_core::id::{NodeId, Term};
+use campanile_core::reply::Reply;
+use openraft::async_runtime::WatchReceiver;
+use openraft::type_config::TypeConfigExt;
+use openraft::type_config::alias::WatchReceiverOf;
+use openraft::{AsyncRuntime, ReadPolicy};
+use tokio::sync::watch;
+
+use crate::office::{Chancery, Office};
+use crate::transport::clocks::WallClock;
+use crate::types::Types;
+
+/// Waits between two tries of taking office: a quorum that is not there yet comes within an election or two.
+const PAUSES: [Duration; 5] = [
+    Duration::from_millis(5),
+    Duration::from_millis(20),
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(250),
+];
+
+type Metrics<R> = WatchReceiverOf<Types<R>, openraft::metrics::RaftServerMetrics<Types<R>>>;
+
+/// Who stands for office.
+pub struct Candidate<R: AsyncRuntime> {
+    /// What an office works with.
+    pub chancery: Arc<Chancery<R>>,
+    /// This node.
+    pub node: NodeId,
+    /// Counts the starts of its process.
+    pub incarnation: u64,
+    /// The wall clock, for the stamp of the epoch entry.
+    pub clock: WallClock,
+}
+
+impl<R: AsyncRuntime> Candidate<R> {
+    /// Takes office whenever this node leads and publishes it; ends when openraft has.
+    pub async fn serve(self, offices: watch::Sender<Option<Office<R>>>) {
+        let mut metrics: Metrics<R> = self.chancery.raft.server_metrics();
+        let mut tries = 0;
+        loop {
+            let leads = self.leads(&mut metrics);
+            let held = offices.borrow().as_ref().map(Office::term);
+            if held.is_some() && held != leads {
+                tracing::info!(node = %self.node, term = ?held, "lost office");
+                offices.send_replace(None);
+            }
+            match leads {
+                Some(term) if held != leads => match self.take(term).await {
+                    Ok(office) => {
+                        tracing::info!(node = %self.node, %term, epoch = %office.epoch(), "took office");
+                        tries = 0;
+                        offices.send_replace(Some(office));
+                    }
+                    Err(why) => {
+                        tracing::debug!(node = %self.node, %term, %why, "cannot take office yet");
+                        let pause = PAUSES[tries.min(PAUSES.len() - 1)];
+                        tries += 1;
+                        Types::<R>::sleep(pause).await;
+                    }
+                },
+                _ => {
+                    if metrics.changed().await.is_err() {
+                        break;
+                    }
+                }
+            }
+        }
+        offices.send_replace(None);
+    }
+
+    /// The term that this node leads, as far as openraft has said. Marks what it has seen, so that the next change wakes.
+    fn leads(&self, metrics: &mut Metrics<R>) -> Option<Term> {
+        let metrics = metrics.borrow_and_update();
+        let leader = metrics.vote.leader_id();
+        let leads =
+            metrics.state.is_leader() && metrics.vote.is_committed() && leader.voted_for == self.node.0;
+        leads.then_some(Term(leader.term))
+    }
+
+    async fn take(&self, term: Term) -> Result<Office<R>, String> {
+        let chancery = &self.chancery;
+        let barrier = chancery.raft.ensure_linearizable(ReadPolicy::ReadIndex).await;
+        barrier.map_err(|error| error.to_string())?;
+        let machine = chancery.view.machine();
+        let at = (self.clock)().max(machine.clock());
+        let (node, incarnation) = (self.node, self.incarnation);
+        let body = Body::LeaderEpoch(LeaderEpoch { node, incarnation, term });
+        let command = Command { at, epoch: machine.epoch(), body };
+        let pending = chancery.hand_over(term, &command).map_err(|error| error.to_string())?;
+        match pending.reply().await.map_err(|error| error.to_string())? {
+            Reply::InOffice(epoch) => Ok(Office::new(Arc::clone(chancery), epoch, term, at)),
+            other => Err(format!("the log answered {other:?}")),
+        }
+    }
+}

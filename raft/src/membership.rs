@@ -1,0 +1,321 @@
+//! From a configuration and a disk to a member of the cluster.
+//!
+//! ```text
+//!   identity on disk ------------------------------------------------> start under it
+//!   no identity: ask all peers "hello"
+//!     one of them belongs to an initialised cluster --> join: a new id from the leader -> start, learn, vote
+//!     all answer and none does ---------------------> found: the id is the place in the sorted list of peers
+//!     some do not answer ---------------------------> wait, and say so: they may know of a cluster
+//! ```
+//! An id never comes back with an empty disk: openraft believes that an id keeps its log and its vote. So a wiped node
+//! joins under a new id, and the leader lets it take the place of the old one at the same address. A damaged data
+//! directory is moved aside, and the node is a wiped one.
+
+mod found;
+mod join;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use campanile_core::id::NodeId;
+use campanile_storage::Trouble;
+use openraft::Raft;
+use openraft::async_runtime::WatchReceiver;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::apply::Applier;
+use crate::consensus::{Consensus, Inner};
+use crate::fatal::Fatal;
+use crate::identity::{Identity, Origin};
+use crate::leadership::Candidate;
+use crate::log::LogAdapter;
+use crate::office::Chancery;
+use crate::policy::Policy;
+use crate::settings::Options;
+use crate::stores::{self, Stores};
+use crate::transport::clocks::Clocks;
+use crate::transport::dialer::Dialer;
+use crate::transport::doors::{Doors, Node};
+use crate::transport::guard::Guard;
+use crate::transport::link::Links;
+use crate::transport::server;
+use crate::types::Peer;
+use crate::view::View;
+
+/// How often peers are asked while there is something to wait for.
+const ASK_EVERY: Duration = Duration::from_millis(200);
+/// How often it is said that there is something to wait for.
+const SAY_EVERY: Duration = Duration::from_secs(5);
+
+/// Why a node does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration contradicts itself.
+    #[error("the configuration cannot work: {0}")]
+    Configuration(String),
+    /// What is on the disk belongs to another cluster.
+    #[error(
+        "the data directory belongs to the cluster {found:?}, not to {wanted:?}: choose another directory"
+    )]
+    OtherCluster {
+        /// The cluster on the disk.
+        found: String,
+        /// The one in the configuration.
+        wanted: String,
+    },
+    /// The disk does not do its part.
+    #[error(transparent)]
+    Trouble(#[from] Trouble),
+    /// openraft does not start.
+    #[error("consensus does not start: {0}")]
+    Consensus(String),
+}
+
+/// What is there before openraft runs.
+struct Entrance {
+    options: Options,
+    guard: Arc<Guard>,
+    doors: Arc<Doors>,
+    dialer: Arc<Dialer>,
+    clocks: Arc<Clocks>,
+}
+
+impl Consensus {
+    /// Starts this node: answers peers on `listener`, finds out who it is, and runs openraft. Returns as soon as it runs,
+    /// which may be before there is a leader; waits for peers when it must, and says so in the log. Dropping the future
+    /// ends everything that was begun.
+    ///
+    /// # Errors
+    /// As [`StartError`] tells apart.
+    pub async fn start(options: Options, listener: TcpListener) -> Result<Self, StartError> {
+        // Boxed: openraft's start is a future of 16 KiB, which callers should not have to carry.
+        Box::pin(Self::begin(options, listener)).await
+    }
+
+    async fn begin(options: Options, listener: TcpListener) -> Result<Self, StartError> {
+        let place = place(&options)?;
+        let config = options.config().map_err(|error| StartError::Configuration(error.to_string()))?;
+        let (entrance, stop, tasks) = enter(options, listener);
+        let ends_with_this = stop.clone().drop_guard();
+        let (identity, opened) = settle(&entrance, place).await?;
+        let stores = match opened {
+            Some(stores) => stores,
+            None => open(&entrance.options).await?,
+        };
+        let consensus = run(entrance, config, &identity, stores, stop, tasks).await?;
+        ends_with_this.disarm();
+        Ok(consensus)
+    }
+}
+
+/// This node's place in the sorted list of peers.
+fn place(options: &Options) -> Result<usize, StartError> {
+    let wrong = |why: &str| StartError::Configuration(why.into());
+    if options.cluster.is_empty() || !options.cluster.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(wrong("the cluster's name must be printable ASCII without spaces"));
+    }
+    let founders = found::founders(options);
+    if founders.len() != options.peers.len() {
+        return Err(wrong("a peer address is in the list of peers twice"));
+    }
+    founders
+        .iter()
+        .position(|address| *address == options.peer_address)
+        .ok_or_else(|| wrong("this node's own peer address is not in the list of peers"))
+}
+
+/// Opens the doors, all of them closed.
+fn enter(options: Options, listener: TcpListener) -> (Entrance, CancellationToken, TaskTracker) {
+    let guard = Arc::new(Guard::new(options.cluster.clone(), options.secret.clone()));
+    let doors = Arc::new(Doors::new(Arc::clone(&guard), Arc::clone(&options.clock), own_peer(&options)));
+    let clocks = Arc::new(Clocks::default());
+    let dialer = Arc::new(Dialer::new(Arc::clone(&guard), Arc::clone(&options.clock), Arc::clone(&clocks)));
+    let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let asked = Arc::clone(&doors);
+    let answer = move |request| {
+        let doors = Arc::clone(&asked);
+        async move { doors.answer(request).await }
+    };
+    tasks.spawn(server::serve(listener, answer, stop.clone()));
+    (Entrance { options, guard, doors, dialer, clocks }, stop, tasks)
+}
+
+/// Finds out who this node is. When its disk had to be read for that, what was opened comes along.
+async fn settle(entrance: &Entrance, place: usize) -> Result<(Identity, Option<Stores>), StartError> {
+    if let Some((identity, stores)) = known(&entrance.options).await? {
+        return Ok((identity, Some(stores)));
+    }
+    entrance.doors.know_nothing();
+    let (node, origin) = match found::look_around(entrance, place).await {
+        found::Surroundings::Nothing(node) => (node, Origin::Founder),
+        found::Surroundings::Cluster => (join::ask_for_id(entrance).await, Origin::Joined),
+    };
+    let identity = Identity { incarnation: 1, ..Identity::new(&entrance.options.cluster, node, origin) };
+    identity.write(&entrance.options.data)?;
+    tracing::info!(node, ?origin, "this node has an id");
+    Ok((identity, None))
+}
+
+/// The node that this disk knows, one start later, and its stores; nothing when the disk is empty, or damaged and moved
+/// aside.
+async fn known(options: &Options) -> Result<Option<(Identity, Stores)>, StartError> {
+    match recall(options).await {
+        Err(StartError::Trouble(trouble @ Trouble::Damaged { .. })) if options.peers.len() > 1 => {
+            let aside = set_aside(options)?;
+            tracing::error!(%trouble, moved_to = %aside.display(), "the data directory is damaged: this node starts empty and joins again under a new id");
+            std::fs::create_dir_all(&options.data)
+                .map_err(|error| Trouble::while_opening(&options.data, error))?;
+            Ok(None)
+        }
+        recalled => recalled,
+    }
+}
+
+async fn recall(options: &Options) -> Result<Option<(Identity, Stores)>, StartError> {
+    std::fs::create_dir_all(&options.data).map_err(|error| Trouble::while_opening(&options.data, error))?;
+    let Some(mut identity) = Identity::read(&options.data)? else {
+        return match stores::any_in(&options.data) {
+            true => Err(Trouble::damaged(&options.data, "there is data but no identity").into()),
+            false => Ok(None),
+        };
+    };
+    if identity.cluster != options.cluster {
+        let (found, wanted) = (identity.cluster, options.cluster.clone());
+        return Err(StartError::OtherCluster { found, wanted });
+    }
+    let stores = open(options).await?;
+    identity.incarnation += 1;
+    identity.write(&options.data)?;
+    Ok(Some((identity, stores)))
+}
+
+async fn open(options: &Options) -> Result<Stores, StartError> {
+    let options = options.clone();
+    let opened = tokio::task::spawn_blocking(move || Stores::open(&options)).await;
+    Ok(opened.map_err(|error| StartError::Consensus(error.to_string()))??)
+}
+
+/// Moves the data directory aside, to the first free name.
+fn set_aside(options: &Options) -> Result<PathBuf, Trouble> {
+    let name = options.data.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let aside = (1_u32..)
+        .map(|n| options.data.with_file_name(format!("{name}.damaged-{n}")))
+        .find(|path| !path.exists())
+        .expect("there are more numbers than directories");
+    std::fs::rename(&options.data, &aside)
+        .map_err(|error| Trouble::while_doing("moving the damaged data directory aside", error))?;
+    Ok(aside)
+}
+
+/// Runs openraft over the stores, and everything that belongs to it.
+async fn run(
+    entrance: Entrance,
+    config: openraft::Config,
+    identity: &Identity,
+    stores: Stores,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+) -> Result<Consensus, StartError> {
+    let Entrance { options, guard, doors, dialer, clocks } = entrance;
+    let Stores { log, ledger, site, machine, covered } = stores;
+    let node = identity.node;
+    guard.become_node(node);
+    let view = Arc::new(View::new(machine.clone()));
+    let policy = Arc::new(Policy::new(options.image_every_entries, options.image_every_bytes));
+    let fatal = Fatal::default();
+    let links = Links { dialer: Arc::clone(&dialer), node, append_patience: options.append_patience() };
+    let applier = Applier::new(
+        machine,
+        covered,
+        ledger,
+        site.clone(),
+        Arc::clone(&view),
+        Arc::clone(&policy),
+        fatal.clone(),
+    );
+    let raft = Raft::new(node, Arc::new(config), links, LogAdapter::new(log.clone()), applier)
+        .await
+        .map_err(|error| StartError::Consensus(error.to_string()))?;
+    let chancery = Arc::new(Chancery {
+        raft: raft.clone(),
+        view: Arc::clone(&view),
+        fatal: fatal.clone(),
+        in_flight: Arc::new(Semaphore::new(options.in_flight)),
+    });
+    let offices = watch::Sender::new(None);
+    let candidate = Candidate {
+        chancery,
+        node: NodeId(node),
+        incarnation: identity.incarnation,
+        clock: Arc::clone(&options.clock),
+    };
+    let inner = Arc::new(Inner {
+        options,
+        node: NodeId(node),
+        incarnation: identity.incarnation,
+        raft: raft.clone(),
+        log,
+        site: site.clone(),
+        view,
+        fatal: fatal.clone(),
+        offices: offices.clone(),
+        dialer,
+        doors: Arc::clone(&doors),
+        clocks,
+        stop: stop.clone(),
+        tasks: tasks.clone(),
+    });
+    doors.open(raft.clone(), site, join::handler(&inner));
+    match identity.origin {
+        Origin::Founder if node == found::FIRST => {
+            let (dialer, options) = (Arc::clone(&inner.dialer), inner.options.clone());
+            let founding = found::Founding { raft: raft.clone(), dialer, options, fatal: fatal.clone() };
+            spawn(&tasks, &stop, founding.initialise());
+        }
+        Origin::Founder => {}
+        Origin::Joined => spawn(&tasks, &stop, join::become_voter(Arc::downgrade(&inner))),
+    }
+    spawn(&tasks, &stop, candidate.serve(offices));
+    spawn(&tasks, &stop, make_images(raft.clone(), policy));
+    spawn(&tasks, &stop, watch_core(raft, fatal));
+    Ok(Consensus::new(inner))
+}
+
+/// A task that ends with the node.
+fn spawn(tasks: &TaskTracker, stop: &CancellationToken, task: impl Future<Output = ()> + Send + 'static) {
+    let stop = stop.clone();
+    tasks.spawn(async move { stop.run_until_cancelled_owned(task).await });
+}
+
+async fn make_images(raft: Node, policy: Arc<Policy>) {
+    loop {
+        policy.due().await;
+        if raft.trigger().snapshot().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// openraft stops by itself when storage fails: the node must not go on without it.
+async fn watch_core(raft: Node, fatal: Fatal) {
+    let mut metrics = raft.metrics();
+    loop {
+        let stopped = metrics.borrow_and_update().running_state.as_ref().err().map(ToString::to_string);
+        if let Some(why) = stopped {
+            fatal.stop(why);
+            return;
+        }
+        if metrics.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// This node as others reach it.
+fn own_peer(options: &Options) -> Peer {
+    Peer { peer_address: options.peer_address.clone(), api_address: options.api_address.clone() }
+}

@@ -1,0 +1,85 @@
+//! Opening what a node keeps, in the order in which one thing vouches for the next.
+//!
+//! ```text
+//!   newest image -> ledger, cut to the image's end -> log, which must reach back to the image
+//! ```
+//! A node that finds less than it promised must not start with it: that is [`Trouble::Damaged`], and membership moves the
+//! directory aside.
+
+use std::path::{Path, PathBuf};
+
+use campanile_core::machine::Machine;
+use campanile_storage::Trouble;
+use campanile_storage::image::Images;
+use campanile_storage::ledger::{Head, Ledger};
+use campanile_storage::log::Log;
+
+use crate::image::{self, Covered, Site};
+use crate::settings::Options;
+use crate::types::StoredMembership;
+
+/// Everything that a node keeps, opened.
+pub struct Stores {
+    /// The log and the vote.
+    pub log: Log,
+    /// The ledger, ending where the image does.
+    pub ledger: Ledger,
+    /// Where images and ledger are.
+    pub site: Site,
+    /// The machine of the newest image.
+    pub machine: Machine,
+    /// What that image covers.
+    pub covered: Covered,
+}
+
+/// The directories beside the identity.
+const PARTS: [&str; 3] = ["log", "ledger", "images"];
+
+/// Whether there is anything but an identity in this data directory.
+#[must_use]
+pub fn any_in(data: &Path) -> bool {
+    PARTS.iter().any(|part| data.join(part).exists())
+}
+
+impl Stores {
+    /// Opens or makes them. Blocking.
+    ///
+    /// # Errors
+    /// As the stores say; [`Trouble::Damaged`] also when they do not fit together.
+    pub fn open(options: &Options) -> Result<Self, Trouble> {
+        let [log_dir, ledger_dir, images_dir] = PARTS.map(|part| options.data.join(part));
+        let images = Images::open(&images_dir)?;
+        let (machine, covered) = newest(&images, &images_dir)?;
+        let ledger = Ledger::open_at(&ledger_dir, options.ledger, &covered.ledger)?;
+        let log = Log::open((options.open_log)(&log_dir)?)?;
+        reaches(&log, &covered, log_dir)?;
+        let known = covered.last.map(|_| covered.clone());
+        let site = Site::new(images, known, &ledger, ledger_dir, options.ledger);
+        Ok(Self { log, ledger, site, machine, covered })
+    }
+}
+
+fn newest(images: &Images, dir: &Path) -> Result<(Machine, Covered), Trouble> {
+    let Some(found) = images.newest()?.image else {
+        let nothing =
+            Covered { last: None, membership: StoredMembership::default(), ledger: Head::default() };
+        return Ok((Machine::default(), nothing));
+    };
+    let covered = Covered::from_bytes(&found.meta)?;
+    let machine = image::machine(&found.body).map_err(|why| match why {
+        image::Unusable::Codec(codec) => Trouble::from(codec),
+        image::Unusable::Damage(damage) => Trouble::damaged(dir, damage.to_string()),
+    })?;
+    Ok((machine, covered))
+}
+
+/// The entries behind the image must be there, or the machine would silently lack them.
+fn reaches(log: &Log, covered: &Covered, dir: PathBuf) -> Result<(), Trouble> {
+    match log.bounds().purged {
+        Some(purged) if covered.last.is_none_or(|last| last.index < purged) => Err(Trouble::Damaged {
+            path: dir,
+            what: format!("it was purged up to {purged} and no image reaches that far"),
+        }),
+        _ => Ok(()),
+    }
+}

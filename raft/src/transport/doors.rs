@@ -1,0 +1,265 @@
+//! What a peer may ask, door by door.
+//!
+//! A door reads a message, hands it to openraft or to a callback, and writes the answer. It must not decide. Until the
+//! node has found out who it is, only `hello` is answered, and before its disk is read not even that: a node that says
+//! "I know of no cluster" before it has looked would let a stranger found a second one.
+
+use std::future::Future;
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use campanile_storage::CodecError;
+use futures_util::future::BoxFuture;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::{Request, Response, StatusCode};
+use openraft::async_runtime::WatchReceiver;
+use openraft::type_config::alias::SnapshotOf;
+use openraft::{Raft, ReadPolicy};
+use openraft_rt_tokio::TokioRuntime;
+use tokio::sync::Mutex;
+
+use super::clocks::WallClock;
+use super::guard::{self, Guard};
+use super::message::{self, Hello, JoinAnswer, JoinCall, MemberForm, ReadIndexAnswer};
+use super::server::Answer;
+use super::{BODY_LIMIT, path, shipment};
+use crate::apply::Applier;
+use crate::image::{Parcel, Site};
+use crate::types::{Peer, Types};
+
+type C = Types<TokioRuntime>;
+/// openraft as this room runs it.
+pub type Node = Raft<C, Applier<TokioRuntime>>;
+/// Answers the forwarded requests of other nodes.
+pub type ForwardHandler = Arc<dyn Fn(Bytes) -> BoxFuture<'static, Bytes> + Send + Sync>;
+/// Answers those who want in.
+pub type JoinHandler = Arc<dyn Fn(JoinCall) -> BoxFuture<'static, JoinAnswer> + Send + Sync>;
+
+/// How long a question may take here. The one who asks gives up earlier; this only ends what nobody waits for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Everything that can be asked, as far as this node has come.
+pub struct Doors {
+    guard: Arc<Guard>,
+    clock: WallClock,
+    own: Peer,
+    stranger: OnceLock<()>,
+    inside: OnceLock<Inside>,
+    forward: OnceLock<ForwardHandler>,
+    installing: Mutex<()>,
+}
+
+/// What there is to ask once openraft runs.
+struct Inside {
+    raft: Node,
+    site: Site,
+    join: JoinHandler,
+}
+
+/// Why a door answers nothing but a status.
+struct Closed(StatusCode, String);
+
+impl Closed {
+    fn not_yet() -> Self {
+        Self(StatusCode::SERVICE_UNAVAILABLE, "this node is not ready".into())
+    }
+
+    fn failed(error: &dyn std::error::Error) -> Self {
+        Self(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+    }
+}
+
+impl From<CodecError> for Closed {
+    fn from(error: CodecError) -> Self {
+        Self(StatusCode::BAD_REQUEST, error.to_string())
+    }
+}
+
+impl Doors {
+    /// All of them closed.
+    #[must_use]
+    pub fn new(guard: Arc<Guard>, clock: WallClock, own: Peer) -> Self {
+        Self {
+            guard,
+            clock,
+            own,
+            stranger: OnceLock::new(),
+            inside: OnceLock::new(),
+            forward: OnceLock::new(),
+            installing: Mutex::default(),
+        }
+    }
+
+    /// The disk was read and holds nothing: from now on `hello` says so.
+    pub fn know_nothing(&self) {
+        // A second time it changes nothing.
+        let _ = self.stranger.set(());
+    }
+
+    /// openraft runs: every door is open.
+    pub fn open(&self, raft: Node, site: Site, join: JoinHandler) {
+        let first = self.inside.set(Inside { raft, site, join });
+        assert!(first.is_ok(), "a node starts once");
+    }
+
+    /// Who answers forwarded requests. The first one stays.
+    pub fn answer_forwarded(&self, handler: ForwardHandler) {
+        let _ = self.forward.set(handler);
+    }
+
+    /// Answers one request.
+    pub async fn answer(&self, request: Request<Incoming>) -> Answer {
+        let answered = match self.guard.admit(request.headers()) {
+            Ok(_) => tokio::time::timeout(self.patience(request.uri().path()), self.enter(request))
+                .await
+                .unwrap_or_else(|_| Err(Closed(StatusCode::GATEWAY_TIMEOUT, "it took too long".into()))),
+            Err(refusal) => Err(Closed(refusal.status(), refusal.to_string())),
+        };
+        let (status, body) = match answered {
+            Ok(body) => (StatusCode::OK, body),
+            Err(Closed(status, why)) => (status, why.into()),
+        };
+        let mut answer = Response::new(Full::new(body));
+        *answer.status_mut() = status;
+        answer.headers_mut().insert(guard::CLOCK, (self.clock)().as_millis().into());
+        answer.headers_mut().insert(guard::NODE, self.guard.node().into());
+        answer
+    }
+
+    fn patience(&self, path: &str) -> Duration {
+        match path {
+            // Each piece of an image has a limit of its own.
+            path::SNAPSHOT => Duration::from_secs(3_600),
+            _ => PATIENCE,
+        }
+    }
+
+    async fn enter(&self, request: Request<Incoming>) -> Result<Bytes, Closed> {
+        let door = request.uri().path().to_owned();
+        if door == path::SNAPSHOT {
+            return self.snapshot(request.into_body()).await;
+        }
+        let body = Limited::new(request.into_body(), BODY_LIMIT).collect().await;
+        let body = body.map_err(|error| Closed(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()))?.to_bytes();
+        match door.as_str() {
+            path::HELLO => self.hello(),
+            path::FORWARD => self.forwarded(body).await,
+            path::JOIN => Ok(message::encode(&(self.inside()?.join)(message::decode(&body)?).await)),
+            path::READ_INDEX => Ok(message::encode(&read_index(self.raft()?).await)),
+            path::APPEND => self.append(body).await,
+            path::VOTE => self.vote(&body).await,
+            path::PRE_VOTE => self.pre_vote(&body).await,
+            path::TRANSFER => self.transfer(&body).await,
+            _ => Err(Closed(StatusCode::NOT_FOUND, "there is no such door".into())),
+        }
+    }
+
+    fn inside(&self) -> Result<&Inside, Closed> {
+        self.inside.get().ok_or_else(Closed::not_yet)
+    }
+
+    fn raft(&self) -> Result<&Node, Closed> {
+        self.inside().map(|inside| &inside.raft)
+    }
+
+    fn hello(&self) -> Result<Bytes, Closed> {
+        if let Some(inside) = self.inside.get() {
+            return Ok(message::encode(&self.introduction(&inside.raft)));
+        }
+        self.stranger.get().ok_or_else(Closed::not_yet)?;
+        let peer = (&self.own).into();
+        Ok(message::encode(&Hello {
+            peer,
+            node: None,
+            initialised: false,
+            leader: None,
+            members: Vec::new(),
+        }))
+    }
+
+    fn introduction(&self, raft: &Node) -> Hello {
+        let metrics = raft.server_metrics();
+        let metrics = metrics.borrow_watched();
+        let membership = metrics.membership_config.membership();
+        let voters: Vec<u64> = membership.voter_ids().collect();
+        let members = membership.nodes().map(|(node, peer)| MemberForm {
+            node: *node,
+            peer: peer.into(),
+            voter: voters.contains(node),
+        });
+        Hello {
+            peer: (&self.own).into(),
+            node: Some(self.guard.node()),
+            initialised: !voters.is_empty(),
+            leader: metrics.current_leader,
+            members: members.collect(),
+        }
+    }
+
+    async fn forwarded(&self, body: Bytes) -> Result<Bytes, Closed> {
+        let handler = self.forward.get().ok_or_else(Closed::not_yet)?;
+        Ok(handler(body).await)
+    }
+
+    async fn append(&self, body: Bytes) -> Result<Bytes, Closed> {
+        let request = message::append::<TokioRuntime>(body)?;
+        let answer = asked(self.raft()?.append_entries(request)).await?;
+        Ok(message::append_answer_bytes(&answer))
+    }
+
+    async fn vote(&self, body: &[u8]) -> Result<Bytes, Closed> {
+        let request = message::vote::<TokioRuntime>(body)?;
+        Ok(message::vote_answer_bytes(&asked(self.raft()?.vote(request)).await?))
+    }
+
+    async fn pre_vote(&self, body: &[u8]) -> Result<Bytes, Closed> {
+        let request = message::vote::<TokioRuntime>(body)?;
+        Ok(message::vote_answer_bytes(&asked(self.raft()?.pre_vote(request)).await?))
+    }
+
+    async fn transfer(&self, body: &[u8]) -> Result<Bytes, Closed> {
+        let request = message::transfer::<TokioRuntime>(body)?;
+        Ok(message::transfer_answer_bytes(&asked(self.raft()?.handle_transfer_leader(request)).await?))
+    }
+
+    /// One image at a time: a second one would throw the first away in the middle.
+    async fn snapshot(&self, body: Incoming) -> Result<Bytes, Closed> {
+        let inside = self.inside()?;
+        let _alone = self
+            .installing
+            .try_lock()
+            .map_err(|_| Closed(StatusCode::SERVICE_UNAVAILABLE, "another image is coming in".into()))?;
+        let taken: io::Result<_> = shipment::take_in(body, inside.site.clone()).await;
+        let (vote, incoming) = taken.map_err(|error| Closed::failed(&error))?;
+        let snapshot = SnapshotOf::<C, Parcel> {
+            meta: incoming.covered.meta(),
+            snapshot: Parcel::Incoming(Box::new(incoming)),
+        };
+        let answer = asked(inside.raft.install_full_snapshot(vote, snapshot)).await?;
+        Ok(message::snapshot_answer_bytes(&answer))
+    }
+}
+
+impl std::fmt::Debug for Doors {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Doors").field("guard", &self.guard).finish_non_exhaustive()
+    }
+}
+
+/// openraft answers or has stopped.
+async fn asked<T, E: std::error::Error>(question: impl Future<Output = Result<T, E>>) -> Result<T, Closed> {
+    question.await.map_err(|error| Closed::failed(&error))
+}
+
+/// Confirms that this node leads and says up to where a linearizable read must have applied. Never by lease: a process
+/// that was paused would read what was true before.
+pub async fn read_index(raft: &Node) -> ReadIndexAnswer {
+    match raft.get_read_log_id(ReadPolicy::ReadIndex).await {
+        Ok((read_log_id, _)) => ReadIndexAnswer::At(read_log_id.index()),
+        Err(error) if error.forward_to_leader().is_some() => ReadIndexAnswer::NotLeader,
+        Err(error) => ReadIndexAnswer::NoQuorum(error.to_string()),
+    }
+}
