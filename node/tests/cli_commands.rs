@@ -219,7 +219,7 @@ fn an_import_prints_what_put_reads_and_applies_the_same() {
     assert!(printed.out.starts_with("# line 2: */5 * * * * /opt/sync.sh a%b\n"), "{}", printed.out);
     assert!(printed.err.contains("-:1: not carried over: @reboot"), "{}", printed.err);
     assert!(printed.err.contains("-:3: left out: MAILTO"), "{}", printed.err);
-    assert!(printed.err.contains("1 schedules from -, 1 command lines not carried over"), "{}", printed.err);
+    assert!(printed.err.contains("-: 1 command lines carried over, 1 not"), "{}", printed.err);
     assert_eq!(
         cli_reading(&["schedule", "put", "-f", "-", "--endpoint", &node.url()], &printed.out).exit,
         Exit::Done

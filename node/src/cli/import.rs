@@ -31,7 +31,7 @@ async fn import_crontab(
         tell(io, &file, remark);
     }
     let (count, lost) = (import.schedules.len(), import.lost());
-    io.say(&format!("{count} schedules from {}, {lost} command lines not carried over", plain(&file)));
+    io.say(&format!("{}: {count} command lines carried over, {lost} not", plain(&file)));
     let strictly_lost = args.strict && lost > 0;
     if args.apply && !strictly_lost {
         apply(connection, &file, import, io).await?;
