@@ -34,3 +34,5 @@ pub mod client;
 pub mod cli;
 
 pub mod import;
+
+pub mod demo;

@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use campanile::cli::{self, Local};
-use campanile::{config, run};
+use campanile::{config, demo, run};
 
 fn main() -> ExitCode {
     cli::main(|local| match local {
         Local::Serve(args) => run::serve(&args),
         Local::ConfigCheck(args) => config::check(&args),
-        Local::Demo(_) => ExitCode::from(2),
+        Local::Demo(args) => demo::run(&args),
     })
 }

@@ -55,7 +55,7 @@ pub(super) async fn run(config: Config) -> Result<(), Failure> {
         }
         started = Consensus::start(options(&config, clock), peers) => started?,
     };
-    let node = Node::start(config, clock, consensus, api)?;
+    let node = Node::start(&config, clock, consensus, api)?;
     notify::ready();
     let end = node.until_the_end(&mut signals).await;
     notify::stopping();
@@ -81,15 +81,15 @@ enum End {
 }
 
 impl Node {
-    fn start(config: Config, clock: Clock, consensus: Consensus, api: TcpListener) -> Result<Self, Failure> {
+    fn start(config: &Config, clock: Clock, consensus: Consensus, api: TcpListener) -> Result<Self, Failure> {
         let metrics = Metrics::new();
-        let tools = tools(&config, clock, &metrics)?;
+        let tools = tools(config, clock, &metrics)?;
         let plan =
             plan::Options { failover_grace: config.cluster.failover_grace, ..plan::Options::default() };
         let cluster = Arc::new(Cluster::new(config.cluster.name.clone(), consensus.clone()));
         let (stopping, stop, close_api) = (Stopping::default(), Stop::default(), CancellationToken::new());
         let app = App {
-            service: Arc::new(service(&config, clock, plan, &consensus, Arc::clone(&cluster))?),
+            service: Arc::new(service(config, clock, plan, &consensus, Arc::clone(&cluster))?),
             gate: Some(auth::gate(config.api.token.clone())),
             metrics: metrics_text(&consensus, &tools),
             not_ready: {
