@@ -50,9 +50,17 @@ pub(crate) async fn relay(State(app): State<App>, request: Request, next: Next) 
     if !is_write(request.method(), request.uri().path()) {
         return next.run(request).await;
     }
+    // What the router found out on the way here, the parameters of the path among it, goes on with every try.
+    let found = request.extensions().clone();
+    let local = |mut request: Request| {
+        let mut extensions = found.clone();
+        extensions.extend(std::mem::take(request.extensions_mut()));
+        *request.extensions_mut() = extensions;
+        next.clone().run(request)
+    };
     match Write::read(&app, request).await {
         Err(problem) => problem_answer(&problem),
-        Ok(write) => write.carry(&app.service, |request| next.clone().run(request)).await,
+        Ok(write) => write.carry(&app.service, local).await,
     }
 }
 

@@ -91,7 +91,11 @@ pub(super) fn of(inner: &Inner) -> ClusterStatus {
         applied: inner.view.applied(),
         last_log: LogIndex(last_log),
         committed: LogIndex(metrics.local_committed.map_or(0, |id| id.index)),
-        quorum_age: metrics.last_quorum_acked.map(|at| at.elapsed()),
+        // A lone voter is its own majority, and openraft does not ask itself.
+        quorum_age: match leads && voters.as_slice() == [inner.node.0] {
+            true => Some(Duration::ZERO),
+            false => metrics.last_quorum_acked.map(|at| at.elapsed()),
+        },
         members: membership.nodes().map(member).collect(),
         log: LogStatus {
             image: metrics.snapshot.map(|id| LogIndex(id.index)),
