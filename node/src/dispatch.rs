@@ -80,7 +80,7 @@ pub struct Dispatcher<O> {
 /// The two halves of dispatching in one office: one begins, the other settles.
 pub fn open<O: Office>(office: O, tools: Tools) -> (Dispatcher<O>, Settler<O>) {
     let (reports, incoming) = mpsc::channel(REPORTS);
-    let settler = Settler(Collector::new(office.clone(), incoming, Arc::clone(&tools.metrics)));
+    let settler = Settler(Collector::new(office.clone(), incoming, tools.clock, Arc::clone(&tools.metrics)));
     (Dispatcher { office, tools, reports, failing: false }, settler)
 }
 

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use campanile_core::command::{Body, Settle, SettleItem};
 use campanile_core::reply::Reply;
-use campanile_core::time::Timestamp;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::desk::Claim;
+use crate::clock::Clock;
 use crate::leader::office::Office;
 use crate::metrics::Metrics;
 
@@ -38,12 +38,18 @@ pub(super) struct Collector<O> {
     office: O,
     incoming: mpsc::Receiver<Outcome>,
     waiting: VecDeque<Outcome>,
+    clock: Clock,
     metrics: Arc<Metrics>,
 }
 
 impl<O: Office> Collector<O> {
-    pub(super) fn new(office: O, incoming: mpsc::Receiver<Outcome>, metrics: Arc<Metrics>) -> Self {
-        Self { office, incoming, waiting: VecDeque::new(), metrics }
+    pub(super) fn new(
+        office: O,
+        incoming: mpsc::Receiver<Outcome>,
+        clock: Clock,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        Self { office, incoming, waiting: VecDeque::new(), clock, metrics }
     }
 
     pub(super) async fn run(mut self, stop: CancellationToken) {
@@ -81,9 +87,9 @@ impl<O: Office> Collector<O> {
         let items: Vec<SettleItem> =
             self.waiting.iter().take(count).map(|outcome| outcome.item.clone()).collect();
         let _under_way = self.metrics.settling(count);
-        // A settlement carries no time of its own: the moment of its entry is the log's.
-        let proposed =
-            self.office.propose(Timestamp::EPOCH, move |_, _| Some(Body::Settle(Settle { items }))).await;
+        // The wait before a retry is counted from this moment, so it must be now and not the last entry's.
+        let now = self.clock.now();
+        let proposed = self.office.propose(now, move |_, _| Some(Body::Settle(Settle { items }))).await;
         match proposed {
             Ok(Some(Reply::Settled(results))) => {
                 for (outcome, result) in self.waiting.drain(..count).zip(results) {
