@@ -146,7 +146,7 @@ fn one_refused_document_does_not_hold_the_others_back() {
     );
     assert_eq!((ran.exit, ran.out.as_str()), (Exit::Failed, "created default/a\ncreated default/c\n"));
     assert!(ran.err.contains("default/b (standard input, schedule 2):\nerror: no specs\n"), "{}", ran.err);
-    assert!(ran.err.contains("warning: /specs/0: look"), "{}", ran.err);
+    assert!(ran.err.contains("warning: default/a /specs/0: look"), "{}", ran.err);
 }
 
 #[test]

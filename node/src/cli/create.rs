@@ -26,7 +26,7 @@ pub(super) async fn run(
         }
         Ok(())
     })?;
-    tell_warnings(io, answer.body.pointer("/status/warnings"));
+    tell_warnings(io, args.name.as_str(), answer.body.pointer("/status/warnings"));
     Ok(())
 }
 

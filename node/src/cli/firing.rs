@@ -21,6 +21,7 @@ static FIRINGS: Kind = Kind {
         Column { title: "LATE", cell: lateness },
         Column { title: "ATTEMPTS", cell: |firing| attempts(firing).len().to_string() },
         Column { title: "FIRING", cell: |firing| at(firing, "/id") },
+        Column { title: "REASON", cell: |firing| at(firing, "/reason") },
     ],
     name: |firing| at(firing, "/id"),
 };
@@ -62,6 +63,7 @@ pub(super) fn overview(firing: &Value) -> Vec<(&'static str, String)> {
         ("Schedule", at(firing, "/schedule")),
         ("Nominal", at(firing, "/nominal")),
         ("State", state(firing)),
+        ("Reason", at(firing, "/reason")),
         ("Kind", at(firing, "/kind")),
         ("Decided", decided),
         ("Late", lateness(firing)),
@@ -99,12 +101,9 @@ fn attempts(firing: &Value) -> &[Value] {
     firing.get("attempts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The state with the reason for a skip, and how many instants a row stands for.
+/// The state, and how many instants a row of skipped ones stands for.
 fn state(firing: &Value) -> String {
-    let mut text = at(firing, "/state");
-    if let Some(reason) = firing.get("reason").and_then(Value::as_str) {
-        text.push_str(&format!(" ({})", cell::plain(reason)));
-    }
+    let text = at(firing, "/state");
     match firing.pointer("/skipped/count").and_then(Value::as_u64) {
         Some(count) if count > 1 => format!("{text} × {count} since {}", at(firing, "/skipped/from")),
         _ => text,

@@ -43,8 +43,10 @@ impl Io<'_> {
         done
     }
 
-    /// Says something on standard error. Talk that cannot be heard is no failure.
+    /// Says something on standard error, after the data before it. Talk that cannot be heard is no failure; data that
+    /// cannot be written is, and the next write or the flush at the end finds that out.
     pub(super) fn say(&mut self, text: &str) {
+        let _ = self.out.flush();
         let _ = writeln!(self.err, "{text}");
     }
 

@@ -36,7 +36,7 @@ pub(super) fn print(io: &mut Io<'_>, format: Format, preview: &Value) -> Result<
             list.end(io)?;
         }
     }
-    tell_warnings(io, preview.get("warnings"));
+    tell_warnings(io, "", preview.get("warnings"));
     Ok(())
 }
 

@@ -62,7 +62,7 @@ pub(super) async fn put_each(
                 print_one(io, format, &answer.body, name.as_str(), |io, _| {
                     Ok(writeln!(io.out, "{done} {name}")?)
                 })?;
-                tell_warnings(io, answer.body.pointer("/status/warnings"));
+                tell_warnings(io, name.as_str(), answer.body.pointer("/status/warnings"));
             }
             Err(error) => {
                 let failure = Failure::Api(error);

@@ -87,9 +87,11 @@ async fn get(
             separate(io, format)?;
         }
         print_one(io, format, &answer.body, name.as_str(), |io, schedule| {
-            Ok(pairs(io, overview(schedule, answer.etag.as_deref()))?)
+            pairs(io, overview(schedule, answer.etag.as_deref()))?;
+            // In the other forms they stand in the data.
+            tell_warnings(io, name.as_str(), schedule.pointer("/status/warnings"));
+            Ok(())
         })?;
-        tell_warnings(io, answer.body.pointer("/status/warnings"));
     }
     Ok(())
 }
@@ -119,7 +121,7 @@ fn overview(schedule: &Value, etag: Option<&str>) -> Vec<(&'static str, String)>
         ("Note", at(schedule, "/status/note")),
         ("Until", at(schedule, "/status/until")),
         ("When", at(schedule, "/status/text")),
-        ("Specs", at(schedule, "/specs")),
+        ("Specs", specs(schedule)),
         ("Next", next),
         ("Last", last(schedule)),
         ("Failures in a row", at(schedule, "/status/consecutive_failures")),
@@ -139,6 +141,26 @@ fn overview(schedule: &Value, etag: Option<&str>) -> Vec<(&'static str, String)>
         ("ETag", etag.unwrap_or_default().to_owned()),
     ];
     rows.into_iter().filter(|(_, text)| !matches!(text.as_str(), "" | cell::NOTHING | "- to -")).collect()
+}
+
+/// The specs as one would write them; options only where they are not the default.
+fn specs(schedule: &Value) -> String {
+    let specs = schedule.get("specs").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    specs.iter().map(spec).collect::<Vec<_>>().join("; ")
+}
+
+fn spec(spec: &Value) -> String {
+    let Some(cron) = spec.get("cron") else {
+        let from_epoch = spec.get("anchor").is_some_and(|anchor| anchor == "1970-01-01T00:00:00Z");
+        return cell::fields(spec, if from_epoch { &["anchor"] } else { &[] });
+    };
+    let mut text = format!("{} in {}", cell::text(cron), at(spec, "/time_zone"));
+    for (option, usual) in [("day_match", "any"), ("dst_gap", "run_after"), ("dst_overlap", "first")] {
+        if let Some(value) = spec.get(option).filter(|value| *value != usual) {
+            text.push_str(&format!(", {option} {}", cell::text(value)));
+        }
+    }
+    text
 }
 
 /// How the last firing went.

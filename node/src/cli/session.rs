@@ -9,7 +9,7 @@ use campanile_core::time::Span;
 use serde_json::Value;
 
 use super::args::{Connect, Format};
-use super::cell::{at, plain};
+use super::cell::{at, plain, text};
 use super::failure::Failure;
 use super::list::{Kind, List};
 use super::{Io, document};
@@ -76,17 +76,16 @@ pub(super) fn print_one(
     Ok(())
 }
 
-/// Tells the warnings of an answer: a text each, or an object with one.
-pub(super) fn tell_warnings(io: &mut Io<'_>, warnings: Option<&Value>) {
+/// Tells the warnings of an answer about `subject`: a text each, or an object with one.
+pub(super) fn tell_warnings(io: &mut Io<'_>, subject: &str, warnings: Option<&Value>) {
     for warning in warnings.and_then(Value::as_array).into_iter().flatten() {
-        let message = warning.get("message").unwrap_or(warning);
-        let place = warning
-            .get("pointer")
-            .and_then(Value::as_str)
-            .map(|place| format!("{place}: "))
-            .unwrap_or_default();
+        let message = text(warning.get("message").unwrap_or(warning));
+        let pointer = warning.get("pointer").and_then(Value::as_str).unwrap_or_default();
+        let place =
+            [subject, pointer].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+        let place = if place.is_empty() { place } else { format!("{}: ", plain(&place)) };
         let word = io.paint("33", "warning:");
-        io.say(&format!("{word} {}{}", plain(&place), super::cell::text(message)));
+        io.say(&format!("{word} {place}{message}"));
     }
 }
 
