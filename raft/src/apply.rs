@@ -22,6 +22,7 @@ use openraft::storage::{ApplyResponder, EntryResponder, RaftStateMachine};
 use openraft::type_config::TypeConfigExt;
 use openraft::type_config::alias::SnapshotOf;
 use openraft::{AsyncRuntime, OptionalSend};
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::fatal::Fatal;
 use crate::image::{self, Builder, Covered, Parcel, Site};
@@ -40,6 +41,8 @@ pub struct Applier<R> {
     policy: Arc<Policy>,
     fatal: Fatal,
     runtime: PhantomData<fn() -> R>,
+    /// Dropped last: who waits for it knows that the disk is let go.
+    open: TaskTrackerToken,
 }
 
 /// What a batch made, until it is published.
@@ -49,8 +52,12 @@ struct Batch<R: AsyncRuntime> {
 }
 
 impl<R: AsyncRuntime> Applier<R> {
-    /// Goes on from a machine that covers `covered`.
+    /// Goes on from a machine that covers `covered`. `open` lives as long as this or an image of it that is being made.
     #[must_use]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is another room's, and a struct of them would be made once"
+    )]
     pub fn new(
         machine: Machine,
         covered: Covered,
@@ -59,9 +66,10 @@ impl<R: AsyncRuntime> Applier<R> {
         view: Arc<View>,
         policy: Arc<Policy>,
         fatal: Fatal,
+        open: TaskTrackerToken,
     ) -> Self {
         let Covered { last, membership, .. } = covered;
-        Self { machine, last, membership, ledger, site, view, policy, fatal, runtime: PhantomData }
+        Self { machine, last, membership, ledger, site, view, policy, fatal, runtime: PhantomData, open }
     }
 
     fn covered(&self) -> Covered {
@@ -165,7 +173,7 @@ impl<R: AsyncRuntime> RaftStateMachine<Types<R>> for Applier<R> {
 
     async fn get_snapshot_builder(&mut self) -> Builder<R> {
         self.policy.restart();
-        Builder::new(self.machine.clone(), self.covered(), self.site.clone())
+        Builder::new(self.machine.clone(), self.covered(), self.site.clone(), self.open.clone())
     }
 
     async fn install_snapshot(&mut self, meta: &SnapshotMeta, parcel: Parcel) -> Result<(), io::Error> {

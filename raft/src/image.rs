@@ -25,6 +25,7 @@ use openraft::type_config::TypeConfigExt;
 use openraft::type_config::alias::SnapshotOf;
 use openraft::{AsyncRuntime, RaftSnapshotBuilder};
 use serde::{Deserialize, Serialize};
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::format::{self, LogIdForm, StoredMembershipForm};
 use crate::types::{LogId, SnapshotMeta, StoredMembership, Types};
@@ -313,12 +314,13 @@ pub struct Builder<R> {
     machine: Machine,
     covered: Covered,
     site: Site,
+    open: TaskTrackerToken,
     runtime: PhantomData<fn() -> R>,
 }
 
 impl<R> Builder<R> {
-    pub(crate) const fn new(machine: Machine, covered: Covered, site: Site) -> Self {
-        Self { machine, covered, site, runtime: PhantomData }
+    pub(crate) const fn new(machine: Machine, covered: Covered, site: Site, open: TaskTrackerToken) -> Self {
+        Self { machine, covered, site, open, runtime: PhantomData }
     }
 }
 
@@ -327,9 +329,12 @@ impl<R: AsyncRuntime> RaftSnapshotBuilder<Types<R>> for Builder<R> {
 
     async fn build_snapshot(&mut self) -> Result<SnapshotOf<Types<R>, Parcel>, io::Error> {
         let (machine, covered, site) = (self.machine.clone(), self.covered.clone(), self.site.clone());
-        Types::<R>::spawn_blocking(move || make_durable(&machine, &covered, &site))
-            .await?
-            .map_err(io::Error::other)?;
+        let open = self.open.clone();
+        let made = Types::<R>::spawn_blocking(move || {
+            let _open = open;
+            make_durable(&machine, &covered, &site)
+        });
+        made.await?.map_err(io::Error::other)?;
         Ok(snapshot::<R>(self.covered.clone(), self.site.clone()))
     }
 }

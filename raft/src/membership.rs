@@ -93,19 +93,15 @@ impl Consensus {
     /// As [`StartError`] tells apart.
     pub async fn start(options: Options, listener: TcpListener) -> Result<Self, StartError> {
         // Boxed: openraft's start is a future of 16 KiB, which callers should not have to carry.
-        Box::pin(Self::begin(options, listener)).await
+        Box::pin(Self::enter(options, listener)).await
     }
 
-    async fn begin(options: Options, listener: TcpListener) -> Result<Self, StartError> {
+    async fn enter(options: Options, listener: TcpListener) -> Result<Self, StartError> {
         let place = place(&options)?;
         let config = options.config().map_err(|error| StartError::Configuration(error.to_string()))?;
-        let (entrance, stop, tasks) = enter(options, listener);
+        let (entrance, stop, tasks) = open_doors(options, listener);
         let ends_with_this = stop.clone().drop_guard();
-        let (identity, opened) = settle(&entrance, place).await?;
-        let stores = match opened {
-            Some(stores) => stores,
-            None => open(&entrance.options).await?,
-        };
+        let (identity, stores) = settle(&entrance, place).await?;
         let consensus = run(entrance, config, &identity, stores, stop, tasks).await?;
         ends_with_this.disarm();
         Ok(consensus)
@@ -129,7 +125,7 @@ fn place(options: &Options) -> Result<usize, StartError> {
 }
 
 /// Opens the doors, all of them closed.
-fn enter(options: Options, listener: TcpListener) -> (Entrance, CancellationToken, TaskTracker) {
+fn open_doors(options: Options, listener: TcpListener) -> (Entrance, CancellationToken, TaskTracker) {
     let guard = Arc::new(Guard::new(options.cluster.clone(), options.secret.clone()));
     let doors = Arc::new(Doors::new(Arc::clone(&guard), Arc::clone(&options.clock), own_peer(&options)));
     let clocks = Arc::new(Clocks::default());
@@ -144,20 +140,32 @@ fn enter(options: Options, listener: TcpListener) -> (Entrance, CancellationToke
     (Entrance { options, guard, doors, dialer, clocks }, stop, tasks)
 }
 
-/// Finds out who this node is. When its disk had to be read for that, what was opened comes along.
-async fn settle(entrance: &Entrance, place: usize) -> Result<(Identity, Option<Stores>), StartError> {
-    if let Some((identity, stores)) = known(&entrance.options).await? {
-        return Ok((identity, Some(stores)));
+/// Finds out who this node is, and opens what it keeps.
+async fn settle(entrance: &Entrance, place: usize) -> Result<(Identity, Stores), StartError> {
+    if let Some(known) = known(&entrance.options).await? {
+        return Ok(known);
     }
     entrance.doors.know_nothing();
     let (node, origin) = match found::look_around(entrance, place).await {
         found::Surroundings::Nothing(node) => (node, Origin::Founder),
         found::Surroundings::Cluster => (join::ask_for_id(entrance).await, Origin::Joined),
     };
-    let identity = Identity { incarnation: 1, ..Identity::new(&entrance.options.cluster, node, origin) };
+    let identity = Identity::new(&entrance.options.cluster, node, origin);
     identity.write(&entrance.options.data)?;
     tracing::info!(node, ?origin, "this node has an id");
-    Ok((identity, None))
+    begin(identity, &entrance.options).await
+}
+
+/// One start more. Counted only when everything is open: a node that has been counted once has all its directories, and
+/// one that lacks any of them then has lost it.
+async fn begin(mut identity: Identity, options: &Options) -> Result<(Identity, Stores), StartError> {
+    if identity.incarnation > 0 && !stores::all_in(&options.data) {
+        return Err(Trouble::damaged(&options.data, "a part of what this node kept is gone").into());
+    }
+    let stores = open(options).await?;
+    identity.incarnation += 1;
+    identity.write(&options.data)?;
+    Ok((identity, stores))
 }
 
 /// The node that this disk knows, one start later, and its stores; nothing when the disk is empty, or damaged and moved
@@ -177,7 +185,7 @@ async fn known(options: &Options) -> Result<Option<(Identity, Stores)>, StartErr
 
 async fn recall(options: &Options) -> Result<Option<(Identity, Stores)>, StartError> {
     std::fs::create_dir_all(&options.data).map_err(|error| Trouble::while_opening(&options.data, error))?;
-    let Some(mut identity) = Identity::read(&options.data)? else {
+    let Some(identity) = Identity::read(&options.data)? else {
         return match stores::any_in(&options.data) {
             true => Err(Trouble::damaged(&options.data, "there is data but no identity").into()),
             false => Ok(None),
@@ -187,10 +195,7 @@ async fn recall(options: &Options) -> Result<Option<(Identity, Stores)>, StartEr
         let (found, wanted) = (identity.cluster, options.cluster.clone());
         return Err(StartError::OtherCluster { found, wanted });
     }
-    let stores = open(options).await?;
-    identity.incarnation += 1;
-    identity.write(&options.data)?;
-    Ok(Some((identity, stores)))
+    begin(identity, options).await.map(Some)
 }
 
 async fn open(options: &Options) -> Result<Stores, StartError> {
@@ -236,6 +241,7 @@ async fn run(
         Arc::clone(&view),
         Arc::clone(&policy),
         fatal.clone(),
+        tasks.token(),
     );
     let raft = Raft::new(node, Arc::new(config), links, LogAdapter::new(log.clone()), applier)
         .await
@@ -291,12 +297,16 @@ fn spawn(tasks: &TaskTracker, stop: &CancellationToken, task: impl Future<Output
     tasks.spawn(async move { stop.run_until_cancelled_owned(task).await });
 }
 
+/// Asks for an image whenever one is due. openraft makes one at a time and does not hear what is asked meanwhile, so it is
+/// asked again, at most once a second.
 async fn make_images(raft: Node, policy: Arc<Policy>) {
     loop {
         policy.due().await;
         if raft.trigger().snapshot().await.is_err() {
             return;
         }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        policy.remind();
     }
 }
 

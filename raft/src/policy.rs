@@ -52,4 +52,45 @@ impl Policy {
         self.bytes.store(0, Ordering::Relaxed);
         self.asked.store(false, Ordering::Relaxed);
     }
+
+    /// Whoever was told may not have been heard: when an image is still due, the next entry says so again.
+    pub(crate) fn remind(&self) {
+        self.asked.store(false, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn is_due(policy: &Policy) -> bool {
+        policy.due().now_or_never().is_some()
+    }
+
+    #[test]
+    fn an_image_is_due_once_after_so_many_entries_or_bytes() {
+        let policy = Policy::new(3, 100);
+        policy.count(1);
+        policy.count(1);
+        assert!(!is_due(&policy));
+        policy.count(1);
+        assert!(is_due(&policy));
+        policy.count(1);
+        assert!(!is_due(&policy), "asked twice");
+        policy.restart();
+        policy.count(100);
+        assert!(is_due(&policy));
+    }
+
+    #[test]
+    fn what_was_not_heard_is_said_again() {
+        let policy = Policy::new(1, 100);
+        policy.count(0);
+        assert!(is_due(&policy));
+        policy.remind();
+        policy.count(0);
+        assert!(is_due(&policy));
+    }
 }

@@ -41,6 +41,12 @@ pub fn any_in(data: &Path) -> bool {
     PARTS.iter().any(|part| data.join(part).exists())
 }
 
+/// Whether everything is there that a node keeps once it has started.
+#[must_use]
+pub fn all_in(data: &Path) -> bool {
+    PARTS.iter().all(|part| data.join(part).is_dir())
+}
+
 impl Stores {
     /// Opens or makes them. Blocking.
     ///
@@ -48,6 +54,7 @@ impl Stores {
     /// As the stores say; [`Trouble::Damaged`] also when they do not fit together.
     pub fn open(options: &Options) -> Result<Self, Trouble> {
         let [log_dir, ledger_dir, images_dir] = PARTS.map(|part| options.data.join(part));
+        std::fs::create_dir_all(&log_dir).map_err(|error| Trouble::while_opening(&log_dir, error))?;
         let images = Images::open(&images_dir)?;
         let (machine, covered) = newest(&images, &images_dir)?;
         let ledger = Ledger::open_at(&ledger_dir, options.ledger, &covered.ledger)?;
@@ -73,8 +80,12 @@ fn newest(images: &Images, dir: &Path) -> Result<(Machine, Covered), Trouble> {
     Ok((machine, covered))
 }
 
-/// The entries behind the image must be there, or the machine would silently lack them.
+/// The entries behind the image must be there, or the machine would silently lack them; and who has an image has voted,
+/// or has followed somebody, which is written in the same place.
 fn reaches(log: &Log, covered: &Covered, dir: PathBuf) -> Result<(), Trouble> {
+    if covered.last.is_some() && log.vote().is_none() {
+        return Err(Trouble::Damaged { path: dir, what: "there is an image, and the vote is gone".into() });
+    }
     match log.bounds().purged {
         Some(purged) if covered.last.is_none_or(|last| last.index < purged) => Err(Trouble::Damaged {
             path: dir,

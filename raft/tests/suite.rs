@@ -18,6 +18,7 @@ use openraft::StorageError;
 use openraft::testing::log::{StoreBuilder, Suite};
 use openraft_rt_tokio::TokioRuntime;
 use tempfile::TempDir;
+use tokio_util::task::TaskTracker;
 
 type C = Types<TokioRuntime>;
 
@@ -38,7 +39,16 @@ impl StoreBuilder<C, LogAdapter<TokioRuntime>, Applier<TokioRuntime>, TempDir> f
         let Stores { log, ledger, site, machine, covered } = Stores::open(&options).unwrap();
         let view = Arc::new(View::new(machine.clone()));
         let policy = Arc::new(Policy::new(u64::MAX, u64::MAX));
-        let applier = Applier::new(machine, covered, ledger, site, view, policy, Fatal::default());
+        let applier = Applier::new(
+            machine,
+            covered,
+            ledger,
+            site,
+            view,
+            policy,
+            Fatal::default(),
+            TaskTracker::new().token(),
+        );
         Ok((dir, LogAdapter::new(log), applier))
     }
 }

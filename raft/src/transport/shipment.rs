@@ -324,3 +324,32 @@ impl Read for Arriving {
         Ok(length)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use campanile_storage::ledger::Head;
+
+    use super::*;
+    use crate::types::{StoredMembership, log_id};
+
+    /// Worked out from the description of the format, not copied from the output.
+    const HEAD: &str = "0701000300000000000000020000000000000001010300000000000000090000000000000000000000000000000000000000000000002d000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000002d00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000";
+
+    #[test]
+    fn the_head_of_a_shipment_keeps_its_form() {
+        let covered = Covered {
+            last: Some(log_id(3, 9)),
+            membership: StoredMembership::default(),
+            ledger: Head::default(),
+        };
+        let base = Head::default().to_bytes().to_vec();
+        let vote = Vote::new_committed(3, 2);
+        let head = ShipmentHead { vote: (&vote).into(), covered: (&covered).into(), base };
+        let bytes = message::encode(&head);
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, HEAD);
+        let read: ShipmentHead = message::decode(&bytes).unwrap();
+        assert_eq!(read.covered.into_covered(Kind::Wire).unwrap(), covered);
+    }
+}

@@ -131,7 +131,9 @@ impl Cluster {
     }
 
     pub async fn stop(&mut self, node: usize) {
-        within(self.nodes.remove(&node).unwrap().stop()).await;
+        let consensus = self.nodes.remove(&node).unwrap();
+        within(consensus.stop()).await;
+        assert_eq!(*consensus.fatal().borrow(), None, "a node that leaves does not fail");
     }
 
     /// Nothing of this node's disk is left.
