@@ -287,7 +287,7 @@ async fn run(
     }
     spawn(&tasks, &stop, candidate.serve(offices));
     spawn(&tasks, &stop, make_images(raft.clone(), policy));
-    spawn(&tasks, &stop, watch_core(raft, fatal));
+    spawn(&tasks, &stop, watch_core(raft, fatal, stop.clone()));
     Ok(Consensus::new(inner))
 }
 
@@ -310,14 +310,16 @@ async fn make_images(raft: Node, policy: Arc<Policy>) {
     }
 }
 
-/// openraft stops by itself when storage fails: the node must not go on without it.
-async fn watch_core(raft: Node, fatal: Fatal) {
+/// openraft stops by itself when storage fails: the node must not go on without it. One that leaves stops it on purpose.
+async fn watch_core(raft: Node, fatal: Fatal, leaves: CancellationToken) {
     let mut metrics = raft.metrics();
     loop {
         let stopped = metrics.borrow_and_update().running_state.as_ref().err().map(ToString::to_string);
-        if let Some(why) = stopped {
-            fatal.stop(why);
+        if leaves.is_cancelled() {
             return;
+        }
+        if let Some(why) = stopped {
+            return fatal.stop(why);
         }
         if metrics.changed().await.is_err() {
             return;
