@@ -76,19 +76,19 @@ pub struct ServeArgs {
     /// One node in ./campanile-data, on loopback, without tokens: for a first look
     #[arg(long)]
     pub dev: bool,
-    /// Where the node keeps its data [data_dir]
+    /// Where the node keeps its data (data_dir)
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// Where users reach this node, host:port [api.listen]
+    /// Where users reach this node, host:port (api.listen)
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
-    /// Where the other nodes reach this one, host:port [peer.listen]
+    /// Where the other nodes reach this one, host:port (peer.listen)
     #[arg(long, value_name = "ADDRESS")]
     pub peer_listen: Option<String>,
-    /// What to log: error, warn, info, debug, trace, or a filter such as info,campanile=debug [log.level]
+    /// What to log: error, warn, info, debug, trace, or a filter such as info,campanile=debug (log.level)
     #[arg(long, value_name = "FILTER")]
     pub log: Option<String>,
-    /// How to log [log.format]
+    /// How to log (log.format)
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
     pub log_format: Option<String>,
 }
