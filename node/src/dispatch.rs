@@ -95,27 +95,16 @@ impl<O: Office> Settler<O> {
     }
 }
 
-/// Why the loop goes on.
-enum Wake {
-    Stop,
-    Look,
-}
-
 impl<O: Office> Dispatcher<O> {
-    /// Begins and sends until `stop`. A Begin that is under way then is committed or not; its lease ends by itself.
-    pub async fn run(mut self, stop: CancellationToken) {
+    /// Begins and sends until either is cancelled. A Begin that is under way then is committed or not; its lease ends by
+    /// itself.
+    pub async fn run(mut self, begin_nothing: CancellationToken, stop: CancellationToken) {
         loop {
-            let turn = async {
-                self.turn().await;
-                Wake::Look
-            };
-            let wake = tokio::select! {
+            tokio::select! {
                 biased;
-                () = stop.cancelled() => Wake::Stop,
-                wake = turn => wake,
-            };
-            if matches!(wake, Wake::Stop) {
-                return;
+                () = stop.cancelled() => return,
+                () = begin_nothing.cancelled() => return,
+                () = self.turn() => {}
             }
         }
     }

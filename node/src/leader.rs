@@ -87,7 +87,7 @@ impl Scope {
         let (dispatcher, settler) = dispatch::open(office.clone(), duties.tools.clone());
         tasks.spawn(ticker.run(end.clone()));
         tasks.spawn(settler.run(end.clone()));
-        tasks.spawn(dispatcher.run(either(&end, &stop.begin_nothing, &tasks)));
+        tasks.spawn(dispatcher.run(stop.begin_nothing.clone(), end.clone()));
         Self { end, tasks }
     }
 
@@ -97,18 +97,4 @@ impl Scope {
         self.tasks.wait().await;
         tracing::info!("out of office");
     }
-}
-
-/// Cancelled when the scope ends, or earlier when nothing new is to begin.
-fn either(end: &CancellationToken, earlier: &CancellationToken, tasks: &TaskTracker) -> CancellationToken {
-    let (both, earlier) = (end.child_token(), earlier.clone());
-    let cancel = both.clone();
-    tasks.spawn(async move {
-        tokio::select! {
-            biased;
-            () = cancel.cancelled() => {}
-            () = earlier.cancelled() => cancel.cancel(),
-        }
-    });
-    both
 }

@@ -211,7 +211,7 @@ fn one_node_for_a_first_look_needs_no_file() {
     let config = load_from(None, Vec::new(), &Flags::of(&args)).unwrap().config;
     assert_eq!(config.data_dir, PathBuf::from("campanile-data"));
     assert_eq!(config.api.listen.to_string(), "127.0.0.1:7700");
-    assert_eq!(config.cluster.peers, [config.peer.advertise.clone()]);
+    assert_eq!(config.cluster.peers, std::slice::from_ref(&config.peer.advertise));
     assert!(config.api.token.is_none());
 }
 

@@ -1,0 +1,129 @@
+//! An office over a machine in this process: what is proposed is applied at once. It can lose replies, and be lost.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use campanile::leader::office::{NoReply, Office};
+use campanile_core::command::{Body, Command, LeaderEpoch};
+use campanile_core::event::{Event, Row};
+use campanile_core::id::{Epoch, LogIndex, NodeId, Term};
+use campanile_core::machine::Machine;
+use campanile_core::reply::Reply;
+use campanile_core::time::Timestamp;
+use tokio::sync::watch;
+
+/// The machine, and everything that it said.
+pub(crate) struct Log {
+    machine: Mutex<Arc<Machine>>,
+    rows: Mutex<Vec<Row>>,
+    applied: watch::Sender<LogIndex>,
+    /// So many replies are lost from here on: the command is applied, and its proposer does not hear.
+    pub(crate) lose_replies: AtomicUsize,
+    /// How many Settles were applied.
+    pub(crate) settles: AtomicUsize,
+}
+
+impl Log {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            machine: Mutex::default(),
+            rows: Mutex::default(),
+            applied: watch::Sender::new(LogIndex(0)),
+            lose_replies: AtomicUsize::new(0),
+            settles: AtomicUsize::new(0),
+        })
+    }
+
+    pub(crate) fn view(&self) -> Arc<Machine> {
+        Arc::clone(&self.machine.lock().unwrap())
+    }
+
+    pub(crate) fn events(&self) -> Vec<Event> {
+        self.rows.lock().unwrap().iter().map(|row| row.event.clone()).collect()
+    }
+
+    pub(crate) fn changes(&self) -> watch::Receiver<LogIndex> {
+        self.applied.subscribe()
+    }
+
+    /// A new leader takes office.
+    pub(crate) fn elect(self: &Arc<Self>, node: u64) -> Local {
+        let term = Term(self.view().office().term.0 + 1);
+        let command = LeaderEpoch { node: NodeId(node), incarnation: 1, term };
+        let reply = self.apply(Timestamp::EPOCH, Epoch(0), |_, _| Some(Body::LeaderEpoch(command)));
+        let Some(Reply::InOffice(epoch)) = reply else { panic!("an election is never refused: {reply:?}") };
+        Local { log: Arc::clone(self), node: NodeId(node), epoch, lost: Arc::default() }
+    }
+
+    /// Applies what is planned, as consensus would: stamped with the log's time or later, the view before the reply.
+    fn apply(
+        &self,
+        now: Timestamp,
+        epoch: Epoch,
+        plan: impl FnOnce(Timestamp, &Machine) -> Option<Body>,
+    ) -> Option<Reply> {
+        let mut machine = self.machine.lock().unwrap();
+        let at = now.max(machine.clock());
+        let body = plan(at, &machine)?;
+        self.settles.fetch_add(usize::from(matches!(body, Body::Settle(_))), Ordering::Relaxed);
+        let index = LogIndex(machine.applied().0 + 1);
+        let mut next = Machine::clone(&machine);
+        let (reply, rows) = next.apply(index, &Command { at, epoch, body });
+        self.rows.lock().unwrap().extend(rows);
+        *machine = Arc::new(next);
+        drop(machine);
+        self.applied.send_replace(index);
+        Some(reply)
+    }
+}
+
+/// The right to propose to it.
+#[derive(Clone)]
+pub(crate) struct Local {
+    pub(crate) log: Arc<Log>,
+    node: NodeId,
+    epoch: Epoch,
+    lost: Arc<AtomicBool>,
+}
+
+impl Local {
+    /// From here on it is refused whatever it proposes.
+    pub(crate) fn lose(&self) {
+        self.lost.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Office for Local {
+    fn node(&self) -> NodeId {
+        self.node
+    }
+
+    fn view(&self) -> Arc<Machine> {
+        self.log.view()
+    }
+
+    async fn applied_beyond(&self, index: LogIndex) {
+        let _ = self.log.changes().wait_for(|applied| *applied > index).await;
+    }
+
+    async fn propose(
+        &self,
+        now: Timestamp,
+        plan: impl FnOnce(Timestamp, &Machine) -> Option<Body> + Send,
+    ) -> Result<Option<Reply>, NoReply> {
+        // As with a log, others get their turn meanwhile.
+        tokio::task::yield_now().await;
+        if self.lost.load(Ordering::Relaxed) {
+            return Err(NoReply::OutOfOffice);
+        }
+        let reply = self.log.apply(now, self.epoch, plan);
+        let lost = self
+            .log
+            .lose_replies
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        match lost {
+            Ok(_) => Err(NoReply::Unknown("the reply was lost".into())),
+            Err(_) => Ok(reply),
+        }
+    }
+}

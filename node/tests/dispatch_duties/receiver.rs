@@ -1,0 +1,116 @@
+//! A receiver that records every request, answers as it is told, and can be held.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    pub(crate) path: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: String,
+    /// How many were under way when it came, this one included.
+    pub(crate) beside: usize,
+}
+
+impl Seen {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", String::as_str)
+    }
+
+    pub(crate) fn attempt(&self) -> u32 {
+        self.header("campanile-attempt").parse().unwrap()
+    }
+}
+
+/// What to answer: by the number of the attempt.
+pub(crate) type Script = fn(attempt: u32) -> Response;
+
+#[derive(Clone)]
+pub(crate) struct Receiver {
+    pub(crate) url: String,
+    state: Arc<Recorder>,
+}
+
+struct Recorder {
+    script: Script,
+    seen: watch::Sender<Vec<Seen>>,
+    under_way: Mutex<usize>,
+    /// A request is answered when it gets a permit.
+    gate: Semaphore,
+}
+
+impl Receiver {
+    /// Answers at once.
+    pub(crate) async fn start(script: Script) -> Self {
+        Self::with(script, Semaphore::MAX_PERMITS).await
+    }
+
+    /// Answers nothing until it is let go.
+    pub(crate) async fn held(script: Script) -> Self {
+        Self::with(script, 0).await
+    }
+
+    async fn with(script: Script, permits: usize) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let state = Arc::new(Recorder {
+            script,
+            seen: watch::Sender::new(Vec::new()),
+            under_way: Mutex::new(0),
+            gate: Semaphore::new(permits),
+        });
+        let router = Router::new().fallback(any(receive)).with_state(Arc::clone(&state));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { url, state }
+    }
+
+    /// Answers so many more.
+    pub(crate) fn let_go(&self, requests: usize) {
+        self.state.gate.add_permits(requests);
+    }
+
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.state.seen.borrow().clone()
+    }
+
+    /// The requests, once there are so many.
+    pub(crate) async fn wait_for(&self, count: usize) -> Vec<Seen> {
+        let mut seen = self.state.seen.subscribe();
+        let came = super::stage::in_time(seen.wait_for(|seen| seen.len() >= count)).await;
+        came.unwrap().clone()
+    }
+}
+
+pub(crate) fn ok(_attempt: u32) -> Response {
+    (StatusCode::OK, "done").into_response()
+}
+
+async fn receive(State(state): State<Arc<Recorder>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let text = |value: &axum::http::HeaderValue| value.to_str().unwrap().to_owned();
+    let beside = {
+        let mut under_way = state.under_way.lock().unwrap();
+        *under_way += 1;
+        *under_way
+    };
+    let seen = Seen {
+        path: uri.path().to_owned(),
+        headers: headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect(),
+        body: String::from_utf8(body.to_vec()).unwrap(),
+        beside,
+    };
+    let attempt = seen.attempt();
+    state.seen.send_modify(|all| all.push(seen));
+    state.gate.acquire().await.unwrap().forget();
+    *state.under_way.lock().unwrap() -= 1;
+    (state.script)(attempt)
+}

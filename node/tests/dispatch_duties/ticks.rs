@@ -1,0 +1,69 @@
+//! The ticker: each instant once, none before its time, whatever happens to the replies.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use campanile_core::event::Event;
+use campanile_core::id::Uid;
+use campanile_core::time::Timestamp;
+
+use super::receiver::{Receiver, ok};
+use super::stage::{Stage, every_second};
+
+/// How many schedules, each at its own millisecond of the second, so that ticks are many and small.
+const SCHEDULES: i64 = 40;
+
+fn nominals(events: &[Event]) -> BTreeMap<Uid, Vec<Timestamp>> {
+    let mut nominals: BTreeMap<Uid, Vec<Timestamp>> = BTreeMap::new();
+    for event in events {
+        if let Event::Fired { firing, .. } = event {
+            nominals.entry(firing.uid).or_default().push(firing.nominal);
+        }
+    }
+    nominals
+}
+
+async fn put_all(stage: &Stage, url: &str) {
+    for n in 0..SCHEDULES {
+        stage.put(&format!("t/s{n}"), &every_second(url, n * 25)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_instant_is_decided_once_and_none_before_its_time() {
+    let (stage, receiver) = (Stage::open(), Receiver::start(ok).await);
+    put_all(&stage, &receiver.url).await;
+    let twice = |events: &[Event]| {
+        let nominals = nominals(events);
+        nominals.len() as i64 == SCHEDULES && nominals.values().all(|all| all.len() >= 2)
+    };
+    let events = stage.events(twice).await;
+    for (uid, nominals) in nominals(&events) {
+        let gaps: Vec<u64> = nominals.windows(2).map(|pair| pair[1].since(pair[0]).as_millis()).collect();
+        assert!(gaps.iter().all(|gap| *gap == 1_000), "{uid}: {nominals:?}");
+    }
+    let now = campanile::clock::Clock::system().now();
+    assert!(nominals(&events).values().flatten().all(|nominal| *nominal <= now));
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ticks_whose_replies_are_lost_fire_nothing_twice() {
+    let (stage, receiver) = (Stage::open(), Receiver::start(ok).await);
+    put_all(&stage, &receiver.url).await;
+    stage.log.lose_replies.store(30, Ordering::Relaxed);
+    let events = stage
+        .events(|events| {
+            let nominals = nominals(events);
+            nominals.len() as i64 == SCHEDULES && nominals.values().all(|all| all.len() >= 2)
+        })
+        .await;
+    for (uid, nominals) in nominals(&events) {
+        assert!(
+            nominals.windows(2).all(|pair| pair[1].since(pair[0]).as_millis() == 1_000),
+            "{uid}: {nominals:?}"
+        );
+    }
+    assert_eq!(stage.log.lose_replies.load(Ordering::Relaxed), 0, "replies were lost");
+    stage.close().await;
+}
