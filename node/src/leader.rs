@@ -12,7 +12,7 @@ mod ticker;
 
 use std::sync::Arc;
 
-use campanile_core::plan::{self, Planner};
+use campanile_core::plan;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -82,8 +82,7 @@ impl Scope {
         duties.metrics.took_office();
         let end = stop.leave.child_token();
         let tasks = TaskTracker::new();
-        let ticker =
-            Ticker::new(office.clone(), duties.clock, Planner::new(duties.plan), Arc::clone(&duties.metrics));
+        let ticker = Ticker::new(office.clone(), duties.clock, duties.plan, Arc::clone(&duties.metrics));
         let (dispatcher, settler) = dispatch::open(office.clone(), duties.tools.clone());
         tasks.spawn(ticker.run(end.clone()));
         tasks.spawn(settler.run(end.clone()));

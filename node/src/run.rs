@@ -45,7 +45,11 @@ fn run(args: &ServeArgs) -> Result<(), Failure> {
     for warning in warnings {
         tracing::warn!(warning);
     }
-    runtime()?.block_on(node::run(config))
+    let runtime = runtime()?;
+    let ended = runtime.block_on(node::run(config));
+    // A thread that waits for a disk which never answers must not keep the process.
+    runtime.shutdown_background();
+    ended
 }
 
 /// At least two workers, also on one core: a worker that plans a large tick must not hold up a heartbeat.

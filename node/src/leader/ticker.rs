@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use campanile_core::command::{Body, Tick};
 use campanile_core::machine::Machine;
-use campanile_core::plan::Planner;
+use campanile_core::plan::{Options, Planner};
 use campanile_core::query;
 use campanile_core::reply::{Reply, Ticked};
 use campanile_core::time::Timestamp;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio_util::sync::CancellationToken;
 
-use super::office::Office;
+use super::office::{NoReply, Office};
 use crate::clock::Clock;
 use crate::metrics::Metrics;
 
@@ -35,7 +35,10 @@ const INLINE: usize = 64;
 pub struct Ticker<O> {
     office: O,
     clock: Clock,
+    options: Options,
     planner: Planner,
+    /// At most so many instants in one tick: fewer than the options say while larger ones outgrow an entry of the log.
+    most: usize,
     metrics: Arc<Metrics>,
     /// Whether the last proposal failed, so that a long outage is one line in the log.
     failing: bool,
@@ -43,8 +46,9 @@ pub struct Ticker<O> {
 
 impl<O: Office> Ticker<O> {
     /// A ticker of that office.
-    pub fn new(office: O, clock: Clock, planner: Planner, metrics: Arc<Metrics>) -> Self {
-        Self { office, clock, planner, metrics, failing: false }
+    pub fn new(office: O, clock: Clock, options: Options, metrics: Arc<Metrics>) -> Self {
+        let (planner, most) = (Planner::new(options), options.instants_per_tick);
+        Self { office, clock, options, planner, most, metrics, failing: false }
     }
 
     /// Ticks until `stop`. Dropping a turn at any await is safe: a tick under way is committed or not, and the next look
@@ -64,7 +68,10 @@ impl<O: Office> Ticker<O> {
         let now = self.clock.now().max(view.clock());
         match self.plan(&view, now) {
             Some(tick) => self.commit(now, tick).await,
-            None => self.sleep(&view).await,
+            None => {
+                self.limit_to(self.options.instants_per_tick);
+                self.sleep(&view).await;
+            }
         }
     }
 
@@ -85,7 +92,20 @@ impl<O: Office> Ticker<O> {
         match self.office.propose(now, move |_, _| Some(body)).await {
             Ok(Some(Reply::Ticked(ticked))) => self.ticked(&tick, ticked),
             Ok(reply) => self.failed(&format!("{reply:?}")).await,
+            // How many bytes an instant takes depends on what becomes of it: a skipped one takes three times a fired one.
+            Err(NoReply::TooLarge(why)) if self.most > 1 => {
+                tracing::debug!(why, most = self.most, "a tick is planned again in halves");
+                self.limit_to(self.most / 2);
+            }
             Err(error) => self.failed(&error.to_string()).await,
+        }
+    }
+
+    /// Plans at most so many instants at once from here on.
+    fn limit_to(&mut self, most: usize) {
+        if most != self.most {
+            self.most = most;
+            self.planner = Planner::new(Options { instants_per_tick: most, ..self.options });
         }
     }
 

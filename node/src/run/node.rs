@@ -132,6 +132,8 @@ impl Node {
         match end {
             End::Fatal(reason) => {
                 self.stop.leave.cancel();
+                // Closing the stores waits for the disk, which may be what has failed. The process ends instead.
+                std::mem::forget(self);
                 Err(Failure::Fatal(reason))
             }
             End::Signal(signal) => {

@@ -19,6 +19,8 @@ pub(crate) struct Log {
     applied: watch::Sender<LogIndex>,
     /// So many replies are lost from here on: the command is applied, and its proposer does not hear.
     pub(crate) lose_replies: AtomicUsize,
+    /// A Tick with more parts than this outgrows an entry.
+    pub(crate) largest_tick: AtomicUsize,
     /// How many Settles were applied.
     pub(crate) settles: AtomicUsize,
 }
@@ -30,6 +32,7 @@ impl Log {
             rows: Mutex::default(),
             applied: watch::Sender::new(LogIndex(0)),
             lose_replies: AtomicUsize::new(0),
+            largest_tick: AtomicUsize::new(usize::MAX),
             settles: AtomicUsize::new(0),
         })
     }
@@ -116,7 +119,17 @@ impl Office for Local {
         if self.lost.load(Ordering::Relaxed) {
             return Err(NoReply::OutOfOffice);
         }
+        let mut too_large = false;
+        let plan = |at: Timestamp, machine: &Machine| {
+            plan(at, machine).filter(|body| {
+                too_large = parts(body) > self.log.largest_tick.load(Ordering::Relaxed);
+                !too_large
+            })
+        };
         let reply = self.log.apply(now, self.epoch, plan);
+        if too_large {
+            return Err(NoReply::TooLarge("the entry is too large".into()));
+        }
         let lost = self
             .log
             .lose_replies
@@ -126,4 +139,9 @@ impl Office for Local {
             Err(_) => Ok(reply),
         }
     }
+}
+
+fn parts(body: &Body) -> usize {
+    let Body::Tick(tick) = body else { return 0 };
+    tick.on_time.len() + tick.decisions.len()
 }

@@ -67,3 +67,16 @@ async fn ticks_whose_replies_are_lost_fire_nothing_twice() {
     assert_eq!(stage.log.lose_replies.load(Ordering::Relaxed), 0, "replies were lost");
     stage.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tick_that_outgrows_an_entry_is_committed_in_smaller_ones() {
+    let (stage, receiver) = (Stage::open(), Receiver::start(ok).await);
+    stage.log.largest_tick.store(3, Ordering::Relaxed);
+    for n in 0..SCHEDULES {
+        stage.put(&format!("t/s{n}"), &every_second(&receiver.url, 0)).await;
+    }
+    let events = stage.events(|events| nominals(events).len() as i64 == SCHEDULES).await;
+    let all = nominals(&events);
+    assert!(all.values().all(|nominals| nominals.windows(2).all(|pair| pair[0] < pair[1])), "{all:?}");
+    stage.close().await;
+}
