@@ -1,1 +1,38 @@
-//! Campanile.
+//! What tests of whole clusters are made of: real processes of the real binary, a receiver that writes down every call,
+//! and a judge that reads the ledger of every node.
+//!
+//! ```text
+//!   seed ──▶ faults ──▶ cluster (processes, kill -9, pause, wipe) ──▶ ledgers ──┐
+//!            workload ──▶ api, command line      │                              ├──▶ judge ──▶ findings
+//!                                                └──▶ webhooks ──▶ receiver ────┘
+//! ```
+//! Everything goes the way that a stranger goes: command line, HTTP, signals. Nothing here may look into a node, and the
+//! judge takes nothing from the product but its reading of cron: it reads the JSON that anybody can fetch.
+//!
+//! Record first, judge after: while faults run nobody judges, so no fault is timed by a judge.
+
+pub mod seed;
+
+pub mod wait;
+
+pub mod binary;
+
+pub mod ports;
+
+pub mod process;
+
+pub mod api;
+
+pub mod cluster;
+
+pub mod receiver;
+
+pub mod ledger;
+
+pub mod workload;
+
+pub mod fault;
+
+pub mod judge;
+
+pub mod trial;

@@ -5,8 +5,6 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
-#[path = "deploy/binary.rs"]
-mod binary;
 #[path = "deploy/nodes.rs"]
 mod nodes;
 
@@ -14,7 +12,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use binary::{Answer, campanile, says};
+use campanile_cluster_tests::binary::{Answer, campanile, says};
 use nodes::Nodes;
 use serde_json::Value;
 

@@ -5,11 +5,10 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
+use campanile_cluster_tests::binary::{Answer, campanile, says};
 use serde_json::Value;
 use tempfile::TempDir;
 use toml::Table;
-
-use crate::binary::{Answer, campanile, says};
 
 /// How long three processes may take until each has a leader; a healthy start takes about a second.
 const READY_WITHIN: &str = "60s";
@@ -127,7 +126,7 @@ impl Drop for Nodes {
 pub(crate) fn write_secrets(folder: &Path) -> (PathBuf, PathBuf) {
     let write = |name: &str| {
         let file = folder.join(name);
-        fs::write(&file, format!("{name} of a test on loopback\n")).unwrap();
+        fs::write(&file, format!("{name}-of-a-test-on-loopback\n")).unwrap();
         file
     };
     (write("admin.token"), write("cluster.secret"))

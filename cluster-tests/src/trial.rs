@@ -1,0 +1,86 @@
+//! From a cluster that was hurt to a verdict: lets it finish its work, then gathers what the judge needs.
+//!
+//! It waits for the promise ("late, never dropped") to come true, and no longer than the promise may take. It gathers even
+//! when it does not come true, since then there is something to find.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use campanile_core::time::Timestamp;
+use tokio::time::{Instant, sleep};
+
+use crate::cluster::Cluster;
+use crate::judge::{Evidence, Fault, Verdict, judge};
+use crate::ledger::{Ledger, Position};
+use crate::receiver::Receiver;
+use crate::wait;
+
+/// An attempt whose node was killed is free again when its lease ends: the longest timeout in use (30 s), the margin of the
+/// lease (10 s), and a retry.
+const FINISH_WITHIN: Duration = Duration::from_secs(75);
+/// How long a node may take until it has rows that another has.
+const LEVEL_WITHIN: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(300);
+
+/// Waits until everything up to `until` is decided and delivered, reads every node's ledger and judges.
+///
+/// # Errors
+/// When a node that should run does not answer.
+pub async fn judge_after(cluster: &Cluster, receiver: &Receiver, until: Timestamp) -> Result<Verdict> {
+    Ok(judge(&gather(cluster, receiver, until).await?))
+}
+
+/// The evidence alone.
+///
+/// # Errors
+/// As [`judge_after`].
+pub async fn gather(cluster: &Cluster, receiver: &Receiver, until: Timestamp) -> Result<Evidence> {
+    let mut evidence = Evidence {
+        ledgers: vec![(1, Ledger::default())],
+        position: Position { index: 0, n: 0 },
+        calls: Vec::new(),
+        until,
+    };
+    finish(cluster, receiver, &mut evidence).await?;
+    // Calls before ledgers: a call that arrives in between may have its Begin behind the end of what is read.
+    evidence.calls = receiver.calls();
+    for node in cluster.places().skip(1) {
+        evidence.ledgers.push((node, Ledger::default()));
+    }
+    for (node, ledger) in &mut evidence.ledgers {
+        ledger.read_on(&cluster.api(*node)).await?;
+    }
+    let furthest = evidence.ledgers.iter().filter_map(|(_, ledger)| ledger.last()).max();
+    evidence.position = furthest.unwrap_or(evidence.position);
+    for (node, ledger) in &mut evidence.ledgers {
+        level(cluster, *node, ledger, evidence.position).await;
+    }
+    Ok(evidence)
+}
+
+/// Until the first node's ledger has nothing open, or for as long as that may take.
+async fn finish(cluster: &Cluster, receiver: &Receiver, evidence: &mut Evidence) -> Result<()> {
+    let deadline = Instant::now() + FINISH_WITHIN;
+    loop {
+        let (node, ledger) = &mut evidence.ledgers[0];
+        ledger.read_on(&cluster.api(*node)).await?;
+        evidence.position = ledger.last().unwrap_or(evidence.position);
+        evidence.calls = receiver.calls();
+        let verdict = judge(evidence);
+        let open = verdict.has(Fault::Missing) || verdict.has(Fault::Undelivered);
+        if !open || Instant::now() >= deadline {
+            return Ok(());
+        }
+        sleep(LOOK_EVERY).await;
+    }
+}
+
+/// Until a node has the row at `position`. One that never gets there is the judge's business.
+async fn level(cluster: &Cluster, node: usize, ledger: &mut Ledger, position: Position) {
+    let api = cluster.api(node);
+    wait::until(LEVEL_WITHIN, async || {
+        let read = ledger.read_on(&api).await;
+        (read.is_ok() && ledger.last() >= Some(position)).then_some(())
+    })
+    .await;
+}
