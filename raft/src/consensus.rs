@@ -213,14 +213,18 @@ impl Consensus {
     }
 
     /// Sends a request to the leader, which answers it by what it gave to [`Consensus::answer_forwarded`]. Waits for a
-    /// leader to be known; all of it takes at most `within`.
+    /// leader to be known; all of it takes at most `within`. When that turns out to be this node, it says so at once: its
+    /// office is then taken, or about to be, and the request belongs there.
     ///
     /// # Errors
     /// As [`ForwardError`] tells apart.
     pub async fn forward(&self, request: Bytes, within: Duration) -> Result<Bytes, ForwardError> {
         let started = tokio::time::Instant::now();
-        let leader = tokio::time::timeout(within, self.another_leads()).await;
-        let target = leader.map_err(|_| ForwardError::NotSent("no other node is known to lead".into()))?;
+        let leader = tokio::time::timeout(within, self.whoever_leads()).await;
+        let target = leader.map_err(|_| ForwardError::NotSent("no node is known to lead".into()))?;
+        if target.node == self.0.node.0 {
+            return Err(ForwardError::NotSent("this node leads by itself".into()));
+        }
         let left = within.saturating_sub(started.elapsed());
         let asked = self.0.dialer.ask(&target, Purpose::Forward, path::FORWARD, request, left).await;
         asked.map_err(|error| match error.is_certain() {
@@ -229,10 +233,10 @@ impl Consensus {
         })
     }
 
-    async fn another_leads(&self) -> Target {
+    async fn whoever_leads(&self) -> Target {
         let mut metrics = self.0.raft.server_metrics();
         loop {
-            if let Some((leader, peer)) = self.leader().filter(|(leader, _)| *leader != self.0.node) {
+            if let Some((leader, peer)) = self.leader() {
                 return Target { address: peer.peer_address, node: leader.0 };
             }
             if metrics.changed().await.is_err() {
