@@ -167,6 +167,10 @@ pub fn load_from(
 ) -> Result<Loaded, Flaws> {
     let mut flaws = Vec::new();
     let settings = source::Settings::gather(file, environment, flags, &mut flaws);
+    if file.is_some_and(|file| !file.exists()) {
+        // What would stand in it is not missing: the file is.
+        return Err(Flaws(flaws));
+    }
     let loaded = reader::read(&settings, flags.dev, &mut flaws);
     let warnings = judge::judge(&loaded, &settings, &mut flaws);
     if flaws.is_empty() { Ok(Loaded { config: loaded, warnings }) } else { Err(Flaws(flaws)) }
