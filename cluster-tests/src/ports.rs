@@ -38,6 +38,15 @@ impl Held {
     }
 }
 
+/// An address that was free a moment ago: for a start that is refused before it gets there.
+#[must_use]
+pub fn free() -> SocketAddr {
+    let held = Held::take();
+    let address = held.address;
+    held.release();
+    address
+}
+
 /// Each test process begins somewhere else, so that two of them hardly ever ask for the same one.
 fn next() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);

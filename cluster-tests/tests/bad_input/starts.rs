@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use campanile_cluster_tests::binary::{Answer, campanile};
+use campanile_cluster_tests::ports;
 use campanile_cluster_tests::process::Process;
 use tempfile::TempDir;
 
@@ -21,11 +22,11 @@ async fn a_node_beside_another_is_refused_and_the_other_keeps_what_it_has() {
     let kept = acknowledged(&api).await;
     let folder = tempfile::tempdir().unwrap();
 
-    let same_disk = configuration(&folder, "disk", cluster.data(1), "127.0.0.1:0", "127.0.0.1:0");
+    let same_disk = configuration(&folder, "disk", cluster.data(1), &free(), &free());
     assert_refused(&start(&folder, &same_disk).await, &cluster.data(1).display().to_string());
 
     let taken = cluster.url(1).trim_start_matches("http://").to_owned();
-    let same_port = configuration(&folder, "port", &folder.path().join("other"), &taken, "127.0.0.1:0");
+    let same_port = configuration(&folder, "port", &folder.path().join("other"), &taken, &free());
     assert_refused(&start(&folder, &same_port).await, &taken);
 
     assert_kept(&api, &kept).await;
@@ -40,7 +41,7 @@ async fn a_peer_port_in_use_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let holder = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = holder.local_addr().unwrap().to_string();
-    let file = configuration(&folder, "peer", &folder.path().join("data"), "127.0.0.1:0", &taken);
+    let file = configuration(&folder, "peer", &folder.path().join("data"), &free(), &taken);
     assert_refused(&start(&folder, &file).await, &taken);
 }
 
@@ -50,7 +51,7 @@ async fn a_disk_that_cannot_be_opened_is_named() {
     let in_the_way = folder.path().join("a-file");
     fs::write(&in_the_way, "not a directory").unwrap();
     for data in [in_the_way.clone(), in_the_way.join("below")] {
-        let file = configuration(&folder, "disk", &data, "127.0.0.1:0", "127.0.0.1:0");
+        let file = configuration(&folder, "disk", &data, &free(), &free());
         assert_refused(&start(&folder, &file).await, &in_the_way.display().to_string());
     }
     assert_eq!(fs::read_to_string(&in_the_way).unwrap(), "not a directory", "what stood there still stands");
@@ -59,10 +60,10 @@ async fn a_disk_that_cannot_be_opened_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_configuration_with_a_typo_says_what_was_meant() {
     let folder = tempfile::tempdir().unwrap();
-    let file = configuration(&folder, "typo", &folder.path().join("data"), "127.0.0.1:0", "127.0.0.1:0");
-    let text = fs::read_to_string(&file).unwrap().replace("data_dir", "data_dri");
+    let file = configuration(&folder, "typo", &folder.path().join("data"), &free(), &free());
+    let text = fs::read_to_string(&file).unwrap() + "[raft]\nelection_mni = \"150ms\"\n";
     fs::write(&file, text).unwrap();
-    assert_refused(&start(&folder, &file).await, "data_dir");
+    assert_refused(&start(&folder, &file).await, "did you mean \"election_min\"?");
     assert!(!folder.path().join("data").exists(), "nothing was begun");
 }
 
@@ -73,11 +74,15 @@ async fn a_configuration_that_is_not_there_is_named() {
     assert_refused(&start(&folder, &file.display().to_string()).await, "nowhere.toml");
 }
 
+fn free() -> String {
+    ports::free().to_string()
+}
+
 /// A node alone, without secrets, on loopback.
 fn configuration(folder: &TempDir, name: &str, data: &Path, api: &str, peer: &str) -> String {
     let text = format!(
         "data_dir = {data:?}\n[api]\nlisten = {api:?}\n[peer]\nlisten = {peer:?}\nadvertise = {peer:?}\n\
-         [cluster]\nname = \"alone\"\npeers = [{peer:?}]\n"
+         [cluster]\nname = \"tested\"\npeers = [{peer:?}]\n"
     );
     let file = folder.path().join(format!("{name}.toml"));
     fs::write(&file, text).unwrap();
