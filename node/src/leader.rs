@@ -78,7 +78,7 @@ struct Scope {
 
 impl Scope {
     fn open<O: Office>(office: &O, duties: &Duties, stop: &Stop) -> Self {
-        tracing::info!(node = office.node().0, epoch = office.view().epoch().0, "in office");
+        tracing::debug!(node = office.node().0, epoch = office.view().epoch().0, "duties begin");
         duties.metrics.took_office();
         let end = stop.leave.child_token();
         let tasks = TaskTracker::new();
@@ -94,6 +94,6 @@ impl Scope {
         self.end.cancel();
         self.tasks.close();
         self.tasks.wait().await;
-        tracing::info!("out of office");
+        tracing::debug!("duties have ended");
     }
 }

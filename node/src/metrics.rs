@@ -4,9 +4,11 @@
 //! Counted at the edge that did the thing: decisions by the leader that proposed them, attempts by the node that sent
 //! them. Nothing is decided by a number here.
 
+mod gauges;
 mod process;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use campanile_core::attempt::Verdict;
 use campanile_core::command::Tick;
@@ -19,6 +21,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+
+use gauges::Gauges;
+pub use gauges::Snapshot;
 
 /// The content type of [`Metrics::text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -50,29 +55,6 @@ struct ByRoute {
     status: u16,
 }
 
-/// What stands in the machine and in consensus at the moment of a scrape.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Snapshot {
-    /// Whether this node is in office.
-    pub is_leader: bool,
-    /// The last applied index.
-    pub applied: u64,
-    /// The last index of the log.
-    pub last_log: u64,
-    /// The Raft term.
-    pub term: u64,
-    /// How many schedules exist.
-    pub schedules: usize,
-    /// How many firings are not settled.
-    pub live_firings: usize,
-    /// Requests under way.
-    pub in_flight: usize,
-    /// How long the last sync of the log took, in seconds.
-    pub log_sync_seconds: f64,
-    /// How long the slowest sync of the log took, in seconds.
-    pub log_slowest_sync_seconds: f64,
-}
-
 /// Every metric of one node.
 pub struct Metrics {
     registry: Registry,
@@ -83,6 +65,7 @@ pub struct Metrics {
     lateness_commit: Histogram,
     lateness_send: Histogram,
     tick_instants: Histogram,
+    tick_plan: Histogram,
     begin_items: Histogram,
     settle_items: Histogram,
     settle_dropped: Counter,
@@ -96,21 +79,6 @@ impl std::fmt::Debug for Metrics {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("Metrics")
     }
-}
-
-/// Set from a [`Snapshot`] when somebody looks.
-#[derive(Default)]
-struct Gauges {
-    is_leader: Gauge,
-    applied: Gauge,
-    last_log: Gauge,
-    term: Gauge,
-    schedules: Gauge,
-    live_firings: Gauge,
-    in_flight: Gauge,
-    log_sync: Gauge<f64, std::sync::atomic::AtomicU64>,
-    log_slowest_sync: Gauge<f64, std::sync::atomic::AtomicU64>,
-    resident: Gauge,
 }
 
 impl Metrics {
@@ -129,6 +97,8 @@ impl Metrics {
             lateness_commit: lateness(),
             lateness_send: lateness(),
             tick_instants: batch(),
+            // 50 µs × 2^15 is 1.6 s: a plan that takes as long as a heartbeat shows.
+            tick_plan: Histogram::new(exponential_buckets(0.00005, 2.0, 16)),
             begin_items: batch(),
             settle_items: batch(),
             settle_dropped: Counter::default(),
@@ -165,6 +135,7 @@ impl Metrics {
             self.lateness_send.clone(),
         );
         to.register("tick_instants", "Instants in one Tick", self.tick_instants.clone());
+        to.register_with_unit("tick_plan", "Planning one Tick", seconds(), self.tick_plan.clone());
         to.register("begin_items", "Leases in one Begin", self.begin_items.clone());
         to.register("settle_items", "Reports in one Settle", self.settle_items.clone());
         to.register(
@@ -175,26 +146,12 @@ impl Metrics {
         to.register("proposals_in_flight", "Proposals under way, by duty", self.proposals.clone());
         to.register("leader_changes", "How often this node took office", self.leader_changes.clone());
         to.register("http_requests", "Requests to the API, by method, route and status", self.http.clone());
-        to.register("is_leader", "1 while this node is in office", gauges.is_leader.clone());
-        to.register("applied_index", "The last applied entry", gauges.applied.clone());
-        to.register("last_log_index", "The last entry of the log", gauges.last_log.clone());
-        to.register("term", "The Raft term", gauges.term.clone());
-        to.register("schedules", "Schedules that exist", gauges.schedules.clone());
-        to.register("live_firings", "Firings that are not settled", gauges.live_firings.clone());
-        to.register("requests_in_flight", "Webhooks under way from this node", gauges.in_flight.clone());
-        to.register_with_unit(
-            "log_sync",
-            "The last write and sync of the log",
-            seconds(),
-            gauges.log_sync.clone(),
-        );
-        to.register_with_unit(
-            "log_sync_slowest",
-            "The slowest one since the start",
-            seconds(),
-            gauges.log_slowest_sync.clone(),
-        );
-        to.register_with_unit("resident", "Memory of the process", Unit::Bytes, gauges.resident.clone());
+        gauges.register(to);
+    }
+
+    /// A Tick was planned, which took so long.
+    pub fn planned(&self, took: Duration) {
+        self.tick_plan.observe(took.as_secs_f64());
     }
 
     /// A Tick was committed: counts what it decided, and how late.
@@ -310,22 +267,52 @@ impl Drop for UnderWay {
     }
 }
 
-impl Gauges {
-    fn set(&self, now: Snapshot) {
-        let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        self.is_leader.set(i64::from(now.is_leader));
-        self.applied.set(whole(now.applied));
-        self.last_log.set(whole(now.last_log));
-        self.term.set(whole(now.term));
-        self.schedules.set(whole(now.schedules as u64));
-        self.live_firings.set(whole(now.live_firings as u64));
-        self.in_flight.set(whole(now.in_flight as u64));
-        self.log_sync.set(now.log_sync_seconds);
-        self.log_slowest_sync.set(now.log_slowest_sync_seconds);
-        self.resident.set(whole(process::resident_bytes()));
-    }
-}
-
 fn seconds(span: Span) -> f64 {
     span.as_millis() as f64 / 1_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use campanile_core::command::OnTime;
+    use campanile_core::id::{Revision, Uid};
+
+    use super::*;
+
+    #[test]
+    fn a_late_tick_is_counted_and_measured_in_fine_buckets() {
+        let metrics = Metrics::new();
+        let nominal = Timestamp::from_millis(10_000);
+        let item = OnTime { uid: Uid(1), revision: Revision(1), nominal, next_at: Timestamp::NEVER };
+        let tick = Tick { on_time: vec![item; 3], ..Tick::default() };
+        metrics.ticked(&tick, Ticked { fired: 2, skipped: 1, stale: 0 }, Timestamp::from_millis(10_040));
+        metrics.answered("GET", "/v1/schedules", 200);
+        let page = metrics.text(Snapshot { applied: 7, ..Snapshot::default() });
+        for line in [
+            "campanile_firings_total{kind=\"scheduled\"} 2",
+            "campanile_skipped_total{reason=\"overlap\"} 1",
+            "campanile_lateness_commit_seconds_count 3",
+            "campanile_lateness_commit_seconds_sum 0.12",
+            "campanile_http_requests_total{method=\"GET\",route=\"/v1/schedules\",status=\"200\"} 1",
+            "campanile_applied_index 7",
+            "# EOF",
+        ] {
+            assert!(page.lines().any(|found| found == line), "{line} is not in\n{page}");
+        }
+        let buckets =
+            page.lines().filter(|line| line.starts_with("campanile_lateness_commit_seconds_bucket")).count();
+        assert!(buckets >= 40, "{buckets} buckets");
+    }
+
+    #[test]
+    fn a_proposal_is_under_way_while_its_guard_lives() {
+        let metrics = Metrics::new();
+        let line = |metrics: &Metrics, count| {
+            let page = metrics.text(Snapshot::default());
+            page.contains(&format!("campanile_proposals_in_flight{{duty=\"begin\"}} {count}"))
+        };
+        let guard = metrics.beginning(5);
+        assert!(line(&metrics, 1));
+        drop(guard);
+        assert!(line(&metrics, 0));
+    }
 }

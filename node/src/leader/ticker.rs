@@ -7,7 +7,7 @@
 //! in the machine decides; so after any failure it plans again from what is applied. It must not send anything.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use campanile_core::command::{Body, Tick};
 use campanile_core::machine::Machine;
@@ -66,8 +66,12 @@ impl<O: Office> Ticker<O> {
     async fn turn(&mut self) {
         let view = self.office.view();
         let now = self.clock.now().max(view.clock());
+        let started = Instant::now();
         match self.plan(&view, now) {
-            Some(tick) => self.commit(now, tick).await,
+            Some(tick) => {
+                self.metrics.planned(started.elapsed());
+                self.commit(now, tick).await;
+            }
             None => {
                 self.limit_to(self.options.instants_per_tick);
                 self.sleep(&view).await;

@@ -1,0 +1,86 @@
+//! What is looked up when somebody looks: how the machine, consensus and the process stand at the moment of a scrape.
+
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::process;
+
+/// What stands in the machine and in consensus at the moment of a scrape.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Snapshot {
+    /// Whether this node is in office.
+    pub is_leader: bool,
+    /// The last applied index.
+    pub applied: u64,
+    /// The last index of the log.
+    pub last_log: u64,
+    /// The Raft term.
+    pub term: u64,
+    /// How many schedules exist.
+    pub schedules: usize,
+    /// How many firings are not settled.
+    pub live_firings: usize,
+    /// Requests under way.
+    pub in_flight: usize,
+    /// How long the last sync of the log took, in seconds.
+    pub log_sync_seconds: f64,
+    /// How long the slowest sync of the log took, in seconds.
+    pub log_slowest_sync_seconds: f64,
+}
+
+/// Set from a [`Snapshot`] when somebody looks.
+#[derive(Default)]
+pub(super) struct Gauges {
+    is_leader: Gauge,
+    applied: Gauge,
+    last_log: Gauge,
+    term: Gauge,
+    schedules: Gauge,
+    live_firings: Gauge,
+    in_flight: Gauge,
+    log_sync: Gauge<f64, AtomicU64>,
+    log_slowest_sync: Gauge<f64, AtomicU64>,
+    resident: Gauge,
+}
+
+impl Gauges {
+    pub(super) fn register(&self, to: &mut Registry) {
+        let seconds = || Unit::Seconds;
+        to.register("is_leader", "1 while this node is in office", self.is_leader.clone());
+        to.register("applied_index", "The last applied entry", self.applied.clone());
+        to.register("last_log_index", "The last entry of the log", self.last_log.clone());
+        to.register("term", "The Raft term", self.term.clone());
+        to.register("schedules", "Schedules that exist", self.schedules.clone());
+        to.register("live_firings", "Firings that are not settled", self.live_firings.clone());
+        to.register("requests_in_flight", "Webhooks under way from this node", self.in_flight.clone());
+        to.register_with_unit(
+            "log_sync",
+            "The last write and sync of the log",
+            seconds(),
+            self.log_sync.clone(),
+        );
+        to.register_with_unit(
+            "log_sync_slowest",
+            "The slowest one since the start",
+            seconds(),
+            self.log_slowest_sync.clone(),
+        );
+        to.register_with_unit("resident", "Memory of the process", Unit::Bytes, self.resident.clone());
+    }
+
+    pub(super) fn set(&self, now: Snapshot) {
+        let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        self.is_leader.set(i64::from(now.is_leader));
+        self.applied.set(whole(now.applied));
+        self.last_log.set(whole(now.last_log));
+        self.term.set(whole(now.term));
+        self.schedules.set(whole(now.schedules as u64));
+        self.live_firings.set(whole(now.live_firings as u64));
+        self.in_flight.set(whole(now.in_flight as u64));
+        self.log_sync.set(now.log_sync_seconds);
+        self.log_slowest_sync.set(now.log_slowest_sync_seconds);
+        self.resident.set(whole(process::resident_bytes()));
+    }
+}
