@@ -1,7 +1,7 @@
 //! The HTTP API: routes, and what happens to every request before and after its handler.
 //!
 //! ```text
-//! request ─▶ trace ─▶ catch panics ─▶ applied index ─▶ gate (who is it?) ─▶ relay (writes go to the leader) ─▶ handler
+//! request ─▶ observe ─▶ applied index ─▶ catch panics ─▶ gate (who is it?) ─▶ relay (writes go to the leader) ─▶ handler
 //! ```
 //! Handlers read words with [`crate::wire`], call [`crate::service`] and give back JSON; each resource has a file. axum
 //! stays in this folder. A path, a parameter or a field that is not known is refused, never ignored.
@@ -25,12 +25,12 @@ mod unknown;
 use std::any::Any;
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::get;
-use axum::Router;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -102,8 +102,8 @@ pub fn router(app: App) -> Router {
         .method_not_allowed_fallback(unknown::method_not_allowed)
         .with_state(app.clone());
     open.merge(handlers)
-        .layer(from_fn_with_state(app.clone(), applied_index))
         .layer(CatchPanicLayer::custom(caught))
+        .layer(from_fn_with_state(app.clone(), applied_index))
         .layer(from_fn_with_state(app, observe))
 }
 
@@ -111,8 +111,8 @@ pub fn router(app: App) -> Router {
 #[must_use]
 pub fn forwarded(app: &App) -> Forwarded {
     let handlers = handlers(app)
-        .layer(from_fn_with_state(app.clone(), applied_index))
-        .layer(CatchPanicLayer::custom(caught));
+        .layer(CatchPanicLayer::custom(caught))
+        .layer(from_fn_with_state(app.clone(), applied_index));
     relay::forwarded(handlers, app.service.clone())
 }
 
@@ -162,20 +162,17 @@ async fn applied_index(State(app): State<App>, request: Request, next: Next) -> 
 async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let started = tokio::time::Instant::now();
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    // The route, not the path: a path would be a label without bound.
+    let route = request.extensions().get::<MatchedPath>().cloned();
     let response = next.run(request).await;
-    let took = started.elapsed();
-    let status = response.status().as_u16();
-    let route = response.extensions().get::<Route>().map_or("unknown", |route| &route.0);
-    tracing::debug!(%method, path, status, took_us = took.as_micros(), "request answered");
+    let (took, status) = (started.elapsed(), response.status().as_u16());
+    let route = route.as_ref().map_or("unknown", MatchedPath::as_str);
+    tracing::debug!(%method, path, route, status, took_us = took.as_micros(), "request answered");
     if let Some(observer) = &app.observer {
         observer(&Observed { method: method.as_str(), route, status, took });
     }
     response
 }
-
-/// The route that answered, for the observer: a path would be a label without bound.
-#[derive(Clone)]
-pub(crate) struct Route(pub(crate) Arc<str>);
 
 /// A defect in a handler ends its request, and no other.
 #[expect(clippy::needless_pass_by_value, reason = "the signature is tower-http's")]
@@ -186,5 +183,8 @@ fn caught(panic: Box<dyn Any + Send>) -> Response {
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("a panic without words");
     tracing::error!(what, "a handler panicked");
-    problem_answer(&Problem::new(Code::Internal, "a defect of this node stopped the request; its log says more"))
+    problem_answer(&Problem::new(
+        Code::Internal,
+        "a defect of this node stopped the request; its log says more",
+    ))
 }

@@ -4,7 +4,8 @@
 //! `crate::http` turns it into an answer.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 /// The stable name of a problem. Each has one status, so that a client may look at either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
@@ -162,45 +163,87 @@ pub struct Flaw {
     pub column: Option<u32>,
 }
 
-/// Why a request was not done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// Why a request was not done. Type, title and status follow from the code, so they are not carried around.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Shown", from = "Shown")]
 pub struct Problem {
-    /// A name for the kind of problem: `urn:campanile:problem:` and the code.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// The kind of problem in words.
-    pub title: String,
-    /// The status of the answer.
-    pub status: u16,
-    /// This problem in words.
-    pub detail: String,
     /// The stable name of the kind.
     pub code: Code,
+    /// This problem in words.
+    pub detail: String,
     /// Each thing that is wrong with the body.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Flaw>,
     /// Where the leader answers, when that is the remedy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<String>,
     /// The nodes that cannot be reached, when that is the reason.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_nodes: Vec<String>,
+}
+
+/// A problem as it is written.
+#[derive(Serialize, Deserialize, ToSchema)]
+struct Shown {
+    /// A name for the kind of problem: `urn:campanile:problem:` and the code.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The kind of problem in words.
+    title: String,
+    /// The status of the answer.
+    status: u16,
+    /// This problem in words.
+    detail: String,
+    /// The stable name of the kind.
+    code: Code,
+    /// Each thing that is wrong with the body.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<Flaw>,
+    /// Where the leader answers, when that is the remedy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    leader: Option<String>,
+    /// The nodes that cannot be reached, when that is the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    missing_nodes: Vec<String>,
+}
+
+impl From<Problem> for Shown {
+    fn from(problem: Problem) -> Self {
+        let Problem { code, detail, errors, leader, missing_nodes } = problem;
+        Self {
+            kind: format!("urn:campanile:problem:{}", code.as_str()),
+            title: code.title().to_owned(),
+            status: code.status(),
+            detail,
+            code,
+            errors,
+            leader,
+            missing_nodes,
+        }
+    }
+}
+
+impl From<Shown> for Problem {
+    fn from(shown: Shown) -> Self {
+        let Shown { detail, code, errors, leader, missing_nodes, .. } = shown;
+        Self { code, detail, errors, leader, missing_nodes }
+    }
+}
+
+impl PartialSchema for Problem {
+    fn schema() -> RefOr<Schema> {
+        Shown::schema()
+    }
+}
+
+impl ToSchema for Problem {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        Shown::schemas(schemas);
+    }
 }
 
 impl Problem {
     /// A problem of this kind.
     #[must_use]
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
-        Self {
-            kind: format!("urn:campanile:problem:{}", code.as_str()),
-            title: code.title().to_owned(),
-            status: code.status(),
-            detail: detail.into(),
-            code,
-            errors: Vec::new(),
-            leader: None,
-            missing_nodes: Vec::new(),
-        }
+        Self { code, detail: detail.into(), errors: Vec::new(), leader: None, missing_nodes: Vec::new() }
     }
 
     /// With what is wrong with the body. The detail repeats the first of it, since many people see nothing else.

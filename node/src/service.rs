@@ -120,7 +120,9 @@ impl Service {
         loop {
             let why = match tokio::time::timeout_at(deadline, self.quorum.read_barrier()).await {
                 Ok(Ok(_)) => return Ok(()),
-                Ok(Err(Undone::Stopped(why))) => return Err(Problem::new(Code::NotReady, format!("stopping: {why}"))),
+                Ok(Err(Undone::Stopped(why))) => {
+                    return Err(Problem::new(Code::NotReady, format!("stopping: {why}")));
+                }
                 Ok(Err(undone)) => undone.to_string(),
                 Err(_) => "no answer in time".to_owned(),
             };
@@ -147,7 +149,8 @@ impl Service {
             [] => "it is not known which nodes are missing".to_owned(),
             missing => format!("missing: {}", missing.join(", ")),
         };
-        let detail = format!("{why}; {named}; ask again when a majority is back, or with consistency=stale to read");
+        let detail =
+            format!("{why}; {named}; ask again when a majority is back, or with consistency=stale to read");
         Problem { missing_nodes: missing, ..Problem::new(Code::NoQuorum, detail) }
     }
 

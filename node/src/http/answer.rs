@@ -58,7 +58,7 @@ fn undone_answer(undone: &Undone) -> Response {
 
 /// A problem as RFC 9457 has it.
 pub(crate) fn problem_answer(problem: &Problem) -> Response {
-    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let status = StatusCode::from_u16(problem.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = json_of(status, problem, "application/problem+json");
     let headers = response.headers_mut();
     match problem.code {

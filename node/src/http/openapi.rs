@@ -15,6 +15,7 @@ use crate::problem::Problem;
 #[openapi(
     info(
         title = "Campanile",
+        version = "1",
         description = "A highly available cron. Errors are RFC 9457 `application/problem+json` with a stable `code`. \
                        Every answer carries `Campanile-Applied-Index`."
     ),

@@ -140,13 +140,21 @@ impl Write {
         }
     }
 
-    /// Sends the order to the leader.
+    /// Sends the order to the leader. Does not wait for one that was replaced meanwhile: it may be dead, and the next one
+    /// knows under the same key what became of the order.
     async fn send(&self, service: &Arc<Service>) -> Result<Response, (UndoneKind, String)> {
-        let left = self.left();
-        let within_ms = u64::try_from(left.saturating_sub(ON_THE_WAY).as_millis()).unwrap_or(u64::MAX);
+        let within = self.left().saturating_sub(ON_THE_WAY);
+        let within_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
         let head = OrderHead { within_ms, ..self.order.head.clone() };
         let frame = Order { head, body: self.order.body.clone() }.encode();
-        match tokio::time::timeout(left, service.quorum().forward(frame, left)).await {
+        let asked = tokio::select! {
+            biased;
+            answer = tokio::time::timeout(self.left(), service.quorum().forward(frame, within)) => answer,
+            () = replaced(service) => {
+                return Err((UndoneKind::Unknown, "another leader took office before there was an answer".into()));
+            }
+        };
+        match asked {
             Err(_) => Err((UndoneKind::Unknown, "the leader did not answer in time".into())),
             Ok(Err(Undone::Unknown(why))) => Err((UndoneKind::Unknown, why)),
             Ok(Err(undone)) => Err((UndoneKind::NotSent, undone.to_string())),
@@ -162,6 +170,19 @@ impl Write {
 
     fn left(&self) -> Duration {
         self.caller.deadline.saturating_duration_since(Instant::now())
+    }
+}
+
+/// Returns when another node leads than did, or this one does.
+async fn replaced(service: &Arc<Service>) {
+    let quorum = service.quorum();
+    let before = quorum.leader();
+    loop {
+        quorum.leader_change(RETRY_PAUSE).await;
+        let now = quorum.leader();
+        if quorum.leads() || (before.is_some() && now.is_some() && now != before) {
+            return;
+        }
     }
 }
 

@@ -163,8 +163,8 @@ mod tests {
     #[test]
     fn an_order_is_these_bytes() {
         let head = r#"{"method":"PUT","uri":"/v1/schedules/a/b","headers":{"if-match":"\"7\""},"by":"admin","key":"k","key_of_client":true,"within_ms":900}"#;
-        let golden = [b"\x01\x00\x00\x00\x89", head.as_bytes(), b"{}"].concat();
-        assert_eq!(head.len(), 0x89);
+        let golden = [b"\x01\x00\x00\x00\x85", head.as_bytes(), b"{}"].concat();
+        assert_eq!(head.len(), 0x85);
         assert_eq!(order().encode(), golden);
         assert_eq!(Order::decode(&Bytes::from(golden)), Ok(order()));
     }
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn a_cut_or_foreign_frame_is_refused() {
         let frame = order().encode();
-        for cut in 0..PREFIX + 0x89 {
+        for cut in 0..PREFIX + 0x85 {
             assert_eq!(Order::decode(&frame.slice(..cut)), Err(BadFrame::Damaged), "{cut}");
         }
         let mut newer = frame.to_vec();

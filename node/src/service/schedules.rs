@@ -53,7 +53,15 @@ impl Service {
                 Err(problem) => Planned::Refuse(problem),
             }
         });
-        let reply = self.write(caller, plan).await?;
+        let reply = self.write(caller, plan).await.map_err(|failure| match failure {
+            // RFC 9110 §13.1.1: a tag is asked for, and nothing has one.
+            Failure::Problem(problem) if problem.code == Code::NotFound => Problem::new(
+                Code::VersionConflict,
+                format!("If-Match asks for a version of {name}, and it does not exist"),
+            )
+            .into(),
+            other => other,
+        })?;
         self.answer(&name, &reply).map_err(Failure::from)
     }
 

@@ -2,14 +2,14 @@
 //!
 //! Zones and cron are evaluated here by this node's own data; what the cluster decided stands in `next_at` and the mark.
 
-use campanile_core::cron::{Cron, CronCache};
+use campanile_core::cron::{Cron, CronCache, Occurrence};
 use campanile_core::definition::Definition;
 use campanile_core::firing::Phase;
 use campanile_core::machine::Machine;
 use campanile_core::schedule::{Schedule, State};
 use campanile_core::series::Series;
 use campanile_core::spec::{Spec, Window};
-use campanile_core::time::{Span, Timestamp};
+use campanile_core::time::Timestamp;
 
 use super::Service;
 use crate::problem::{Code, Problem};
@@ -103,10 +103,8 @@ impl Service {
         after: Timestamp,
         count: usize,
     ) -> Result<Vec<NextInstant>, Problem> {
-        instants(&definition.specs, definition.window, after, count, &mut |specs, window| {
-            Series::of_specs(specs, window, self.planner().crons())
-                .map_err(|bad| cannot_evaluate(bad.place, &bad.error))
-        })
+        let parts = parts(&definition.specs, definition.window, self.planner().crons())?;
+        Ok(merge(&parts, after, count))
     }
 
     /// What specs would do.
@@ -115,50 +113,43 @@ impl Service {
     /// `invalid_schedule` when one cannot be evaluated.
     pub fn preview(&self, question: &Question) -> Result<Preview, Problem> {
         let now = self.now();
-        let after = question.after.unwrap_or(now);
-        let next =
-            instants(&question.specs, question.window, after, question.count, &mut |specs, window| {
-                // A cache of its own: what strangers try out does not push out what the cluster runs.
-                Series::of_specs(specs, window, &mut CronCache::new(specs.len()))
-                    .map_err(|bad| cannot_evaluate(bad.place, &bad.error))
-            })?;
+        // A cache of its own: what strangers try out does not push out what the cluster runs.
         let mut crons = CronCache::new(question.specs.len());
+        let parts = parts(&question.specs, question.window, &mut crons)?;
         Ok(Preview {
             text: text(&question.specs, &mut crons),
-            next,
+            next: merge(&parts, question.after.unwrap_or(now), question.count),
             warnings: warnings(&question.specs, &mut crons, now),
         })
     }
 }
 
-/// The next instants of specs. Each is shown on the wall clock of the spec that makes it: the first of them, where several do.
-fn instants(
-    specs: &[Spec],
-    window: Window,
-    after: Timestamp,
-    count: usize,
-    series_of: &mut dyn FnMut(&[Spec], Window) -> Result<Series, Problem>,
-) -> Result<Vec<NextInstant>, Problem> {
-    let parts = specs
-        .iter()
-        .map(|spec| Ok((zone_of(spec), series_of(std::slice::from_ref(spec), window)?)))
-        .collect::<Result<Vec<_>, Problem>>()?;
-    let mut heads: Vec<_> = parts.iter().map(|(_, series)| series.next(after)).collect();
+/// One spec, ready to be searched, and the zone on whose wall clock it is shown.
+type Part<'a> = (&'a str, Series);
+
+fn parts<'a>(specs: &'a [Spec], window: Window, crons: &mut CronCache) -> Result<Vec<Part<'a>>, Problem> {
+    let mut part = |(place, spec)| {
+        let series = Series::of_specs(std::slice::from_ref(spec), window, crons);
+        series.map(|series| (zone_of(spec), series)).map_err(|bad| cannot_evaluate(place, &bad.error))
+    };
+    specs.iter().enumerate().map(&mut part).collect()
+}
+
+/// The next instants of all parts. One that several make is shown as the first of them does.
+fn merge(parts: &[Part<'_>], after: Timestamp, count: usize) -> Vec<NextInstant> {
+    let mut heads: Vec<Option<Occurrence>> = parts.iter().map(|(_, series)| series.next(after)).collect();
     let mut shown = Vec::with_capacity(count.min(64));
     while shown.len() < count {
-        let first =
-            heads.iter().enumerate().filter_map(|(place, head)| head.map(|head| (head.at, place))).min();
-        let Some((at, place)) = first else { break };
-        if let Some(occurrence) = heads[place] {
-            shown.push(NextInstant::of(occurrence, parts[place].0));
-        }
-        for (head, (_, series)) in heads.iter_mut().zip(&parts) {
-            if head.is_some_and(|head| head.at == at) {
-                *head = series.next(at);
+        let coming = heads.iter().zip(parts).filter_map(|(head, (zone, _))| head.map(|head| (head, *zone)));
+        let Some((first, zone)) = coming.min_by_key(|(head, _)| head.at) else { break };
+        shown.push(NextInstant::of(first, zone));
+        for (head, (_, series)) in heads.iter_mut().zip(parts) {
+            if head.is_some_and(|head| head.at == first.at) {
+                *head = series.next(first.at);
             }
         }
     }
-    Ok(shown)
+    shown
 }
 
 fn zone_of(spec: &Spec) -> &str {
@@ -205,10 +196,4 @@ fn warnings_of(place: usize, cron: &Cron, now: Timestamp) -> Vec<Warning> {
 
 fn cannot_evaluate(place: usize, error: &campanile_core::cron::CronError) -> Problem {
     Problem::new(Code::InvalidSchedule, format!("/specs/{place} cannot be evaluated: {error}"))
-}
-
-/// How far an instant lies in the past of another, for people.
-#[must_use]
-pub fn lateness_ms(decided_at: Timestamp, nominal: Timestamp) -> u64 {
-    Span::as_millis(decided_at.since(nominal))
 }

@@ -146,18 +146,38 @@ impl Service {
     /// # Errors
     /// The refusal as a problem; or that it was not, or may have been, done.
     pub async fn write(self: &Arc<Self>, caller: &Caller, plan: PlanWrite) -> Result<Reply, Failure> {
+        let mut now = self.now();
         for _ in 0..ROUNDS {
-            match self.try_write(caller, &plan).await? {
+            // What was answered is a fact of the log, whatever the state is now; only what is new is planned.
+            match self.quorum().view().requests().recall(&caller.request()) {
+                Ok(Some(reply)) => return Ok(reply),
+                Err(rejection) => return Err(refused(rejection)),
+                Ok(None) => {}
+            }
+            match self.try_write(caller, now, &plan).await? {
                 Tried::Answered(reply) => return Ok(reply),
-                Tried::Overtaken => {}
-                Tried::TooEarly => tokio::time::sleep(NEXT_MILLISECOND).await,
+                Tried::Overtaken => now = self.now(),
+                Tried::TooEarly => now = self.next_millisecond().await,
             }
         }
         Err(Problem::new(Code::RateLimited, "others changed the same schedule in every try; ask again")
             .into())
     }
 
-    async fn try_write(self: &Arc<Self>, caller: &Caller, plan: &PlanWrite) -> Result<Tried, Failure> {
+    /// The wall clock brings the next millisecond by itself. One that was set back would let a user wait for as long as
+    /// that; then the log's time, which is ahead of it anyhow, goes on by one.
+    async fn next_millisecond(&self) -> Timestamp {
+        tokio::time::sleep(NEXT_MILLISECOND).await;
+        let (now, log) = (self.now(), self.quorum().view().clock());
+        if now < log { log.successor() } else { now }
+    }
+
+    async fn try_write(
+        self: &Arc<Self>,
+        caller: &Caller,
+        now: Timestamp,
+        plan: &PlanWrite,
+    ) -> Result<Tried, Failure> {
         let said = Arc::new(Mutex::new(None));
         let (service, plan, saying) = (self.clone(), plan.clone(), said.clone());
         let propose = Box::new(move |at: Timestamp, machine: &Machine| {
@@ -168,8 +188,7 @@ impl Service {
             }
             None
         });
-        let proposed =
-            tokio::time::timeout_at(caller.deadline, self.quorum.propose(self.now(), propose)).await;
+        let proposed = tokio::time::timeout_at(caller.deadline, self.quorum.propose(now, propose)).await;
         match proposed {
             Err(_) => Err(Failure::Undone(Undone::Unknown("no majority answered in time".into()))),
             Ok(Err(Undone::Busy)) => {
@@ -196,34 +215,43 @@ enum Tried {
 fn after_rejection(rejection: Rejection) -> Result<Tried, Failure> {
     match rejection {
         Rejection::Raced | Rejection::ClockBehind(_) => Ok(Tried::Overtaken),
+        other => Err(refused(other)),
+    }
+}
+
+/// What a user hears of a refusal.
+fn refused(rejection: Rejection) -> Failure {
+    let (code, why) = match rejection {
         Rejection::StaleEpoch(_) => {
-            Err(Failure::Undone(Undone::NotSent("another leader has taken office".into())))
+            return Failure::Undone(Undone::NotSent("another leader has taken office".into()));
         }
-        Rejection::NotFound => Err(Problem::not_found("there is no such schedule").into()),
-        Rejection::AlreadyExists => Err(Problem::new(
-            Code::AlreadyExists,
-            "the schedule exists, and If-None-Match asks that it does not",
-        )
-        .into()),
-        Rejection::VersionConflict(index) => Err(Problem::new(
+        Rejection::Raced | Rejection::ClockBehind(_) => {
+            (Code::RateLimited, "others changed the same schedule meanwhile; ask again".to_owned())
+        }
+        Rejection::NotFound => (Code::NotFound, "there is no such schedule".to_owned()),
+        Rejection::AlreadyExists => {
+            (Code::AlreadyExists, "the schedule exists, and If-None-Match asks that it does not".to_owned())
+        }
+        Rejection::VersionConflict(index) => (
             Code::VersionConflict,
             format!(
                 "the schedule was changed: its ETag is \"{index}\" now; read it again and redo the change"
             ),
-        )
-        .into()),
-        Rejection::KeyReused => Err(Problem::new(
+        ),
+        Rejection::KeyReused => (
             Code::IdempotencyMismatch,
-            "the Idempotency-Key was used for another request within 24 hours; use a new one for each",
-        )
-        .into()),
-        Rejection::Invalid(why) => Err(Problem::new(Code::InvalidSchedule, why).into()),
-        Rejection::Limit(why) => Err(Problem::new(Code::RateLimited, why).into()),
-    }
+            "the Idempotency-Key was used for another request within 24 hours; use a new one for each"
+                .to_owned(),
+        ),
+        Rejection::Invalid(why) => (Code::InvalidSchedule, why.into()),
+        Rejection::Limit(why) => (Code::RateLimited, why.into()),
+    };
+    Problem::new(code, why).into()
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

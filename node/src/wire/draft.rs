@@ -51,7 +51,9 @@ pub fn read(body: &Body, name: &ScheduleName) -> Result<Definition, Problem> {
 }
 
 fn read_fields(fields: &mut Fields<'_>, payload: &str, flaws: &mut Flaws) -> Option<Definition> {
-    READ_ONLY.into_iter().for_each(|name| drop(fields.get(name)));
+    for name in READ_ONLY {
+        fields.get(name);
+    }
     fields.get("payload");
     let about = read_about(fields, flaws);
     let specs = read_specs(fields, flaws);
@@ -171,15 +173,167 @@ pub fn refuse_past(definition: &Definition, reaches: impl Fn(Timestamp) -> bool)
     flaws.settle(Some(()))
 }
 
-/// The names that [`read`] knows, in the order in which it asks for them.
 #[cfg(test)]
-pub(crate) fn known_fields() -> Vec<&'static str> {
-    let value = serde_json::Value::Object(serde_json::Map::new());
-    let mut flaws = Flaws::default();
-    let Some(mut fields) = Fields::of(&value, "", &mut flaws) else { return Vec::new() };
-    if let Ok(name) = ScheduleName::new("a", "b") {
-        check_name(&mut fields, &name, &mut flaws);
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeSet;
+
+    use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
+    use campanile_core::definition::{
+        CatchUp, CatchUpMode, Delivery, Overlap, Policy, RetryPolicy, Target, Webhook,
+    };
+    use campanile_core::spec::CronSpec;
+    use campanile_core::time::Span;
+    use proptest::option::of;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+    use utoipa::PartialSchema;
+
+    use super::*;
+    use crate::wire::definition::Definition as Shown;
+
+    fn name() -> ScheduleName {
+        ScheduleName::new("a", "b").unwrap()
     }
-    read_fields(&mut fields, "", &mut flaws);
-    fields.known().to_vec()
+
+    /// Instants that a text can name: years 1970 to 2100, in milliseconds.
+    fn instant() -> impl Strategy<Value = Timestamp> {
+        (0..4_102_444_800_000_i64).prop_map(Timestamp::from_millis)
+    }
+
+    fn span(millis: std::ops::Range<u64>) -> impl Strategy<Value = Span> {
+        millis.prop_map(Span::from_millis)
+    }
+
+    fn spec() -> impl Strategy<Value = Spec> {
+        let cron = (
+            select(vec!["30 2 * * *", "@daily", "*/5 * * * * *", "0 0 13 * +5", "0 0 L * *"]),
+            select(vec!["UTC", "Europe/Berlin", "America/New_York"]),
+            select(vec![DayMatch::Any, DayMatch::All]),
+            select(vec![DstGap::RunAfter, DstGap::Skip]),
+            select(vec![DstOverlap::First, DstOverlap::Second, DstOverlap::Both]),
+        );
+        prop_oneof![
+            cron.prop_map(|(text, time_zone, day_match, dst_gap, dst_overlap)| {
+                let (text, time_zone) = (text.into(), time_zone.into());
+                Spec::Cron(Box::new(CronSpec { text, time_zone, day_match, dst_gap, dst_overlap }))
+            }),
+            (span(1_000..10_000_000_000), instant())
+                .prop_map(|(every, anchor)| Spec::Every { every, anchor }),
+            instant().prop_map(Spec::At),
+        ]
+    }
+
+    fn policy() -> impl Strategy<Value = Policy> {
+        let catch_up =
+            (select(vec![CatchUpMode::All, CatchUpMode::Latest, CatchUpMode::None]), of(span(0..10_000_000)));
+        let retry = (1..=1000_u32, span(0..100_000), span(100_000..10_000_000), 1..=100_u32, any::<bool>());
+        (
+            select(vec![Overlap::Allow, Overlap::Skip]),
+            catch_up.prop_map(|(mode, window)| CatchUp { mode, window }),
+            select(vec![Delivery::AtLeastOnce, Delivery::AtMostOnce]),
+            retry.prop_map(|(max_attempts, initial, max, factor, until_next)| RetryPolicy {
+                max_attempts,
+                initial,
+                max,
+                factor,
+                until_next,
+            }),
+            of(1..u32::MAX),
+        )
+            .prop_map(|(overlap, catch_up, delivery, retry, pause_after_failures)| Policy {
+                overlap,
+                catch_up,
+                delivery,
+                retry,
+                pause_after_failures,
+            })
+    }
+
+    fn target() -> impl Strategy<Value = Target> {
+        let headers = prop::collection::btree_map("x-[a-z0-9]{1,12}", "[!-~]{0,20}", 0..4);
+        let method = select(vec!["POST", "PUT", "PATCH", "GET", "DELETE"]);
+        (method, headers, span(100..3_600_001)).prop_map(|(method, headers, timeout)| {
+            let boxed = |(key, value): (String, String)| (key.into(), value.into());
+            Target::Webhook(Box::new(Webhook {
+                url: "https://jobs.internal/run?a=b#c".into(),
+                method: method.into(),
+                headers: headers.into_iter().map(boxed).collect(),
+                timeout,
+            }))
+        })
+    }
+
+    prop_compose! {
+        fn definition()(
+            specs in prop::collection::vec(spec(), 1..5),
+            target in target(),
+            payload in select(vec!["", "1", "{\"z\":1.50,\"a\":[null,\" \"]}", "12345678901234567890123"]),
+            texts in ("[ -~]{0,40}", "[ -~\n]{0,80}"),
+            labels in prop::collection::btree_map("[a-z._/-]{1,20}", "\\PC{0,20}", 0..4),
+            window in (of(instant()), 0..1_000_000_000_i64, any::<bool>()),
+            max_firings in of(1..i64::MAX as u64),
+            policy in policy(),
+        ) -> Definition {
+            let end_at = window.2.then(|| {
+                Timestamp::from_millis(window.0.map_or(0, Timestamp::as_millis) + window.1)
+            });
+            Definition {
+                specs,
+                target,
+                payload: payload.into(),
+                about: About {
+                    display_name: texts.0.into(),
+                    description: texts.1.into(),
+                    labels: labels.into_iter().map(|(key, value)| (key.into(), value.into())).collect(),
+                },
+                window: Window { start_at: window.0, end_at },
+                max_firings,
+                policy: Arc::new(policy),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_definition_is_read_back_from_its_own_json(definition in definition()) {
+            prop_assume!(definition.check().is_ok());
+            let text = serde_json::to_string_pretty(&Shown::from(&definition)).unwrap();
+            prop_assert_eq!(read(&Body::parse(text.as_bytes()).unwrap(), &name()), Ok(definition));
+        }
+
+        #[test]
+        fn the_types_of_an_answer_read_what_they_write(definition in definition()) {
+            let shown = Shown::from(&definition);
+            let mut read: Shown = serde_json::from_str(&serde_json::to_string(&shown).unwrap()).unwrap();
+            // A reader that is typed takes a payload as a tree, which keeps its values and not its digits.
+            let tree = |payload: &str| serde_json::from_str::<serde_json::Value>(payload).ok();
+            prop_assert_eq!(tree(&read.payload.0), tree(&shown.payload.0));
+            read.payload = shown.payload.clone();
+            prop_assert_eq!(read, shown);
+        }
+    }
+
+    #[test]
+    fn the_schema_lists_what_is_read() {
+        let schema = serde_json::to_value(Shown::schema()).unwrap();
+        let listed: BTreeSet<&str> =
+            schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+
+        let nothing = serde_json::Value::Object(serde_json::Map::new());
+        let mut flaws = Flaws::default();
+        let mut fields = Fields::of(&nothing, "", &mut flaws).unwrap();
+        read_fields(&mut fields, "", &mut flaws);
+        let beside = ["automatic_backfill"].into_iter().chain(READ_ONLY).collect();
+        let known: BTreeSet<&str> = fields.known().iter().copied().collect();
+        assert_eq!(known.difference(&beside).copied().collect::<BTreeSet<_>>(), listed);
+        assert_eq!(schema["required"], serde_json::json!(["specs", "target"]));
+    }
+
+    #[test]
+    fn automatic_backfill_is_another_spelling_of_all_and_unlimited() {
+        let text = br#"{"specs": [{"every": "1m"}], "target": {"webhook": {"url": "http://a"}}, "automatic_backfill": true}"#;
+        let definition = read(&Body::parse(text).unwrap(), &name()).unwrap();
+        assert_eq!(definition.policy.catch_up, CatchUp { mode: CatchUpMode::All, window: None });
+    }
 }

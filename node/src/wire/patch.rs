@@ -41,6 +41,7 @@ pub fn merge_definition(current: Value, payload: &Payload, patch: &Body) -> Body
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use serde_json::json;
 

@@ -124,6 +124,7 @@ impl ToSchema for Payload {}
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
 

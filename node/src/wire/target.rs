@@ -167,6 +167,11 @@ fn check_url(given: &str) -> Result<(), String> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!("the scheme {:?} is not http or https", url.scheme()));
     }
+    // The parser takes `http:///a`, `http:a` and `http:\\a` for `http://a`; a reader does not.
+    let rest = given[url.scheme().len()..].strip_prefix("://");
+    if given.contains('\\') || rest.is_none_or(|rest| rest.starts_with('/')) {
+        return Err("the scheme is not followed by // and a host".into());
+    }
     if url.host_str().is_none_or(str::is_empty) {
         return Err("the url has no host".into());
     }
@@ -231,6 +236,8 @@ mod tests {
             "ftp://a",
             "http://",
             "http:///x",
+            "http:a",
+            "http:\\\\a",
             "https://u:p@h/",
             " http://a",
             "http://a\n",
