@@ -74,8 +74,12 @@ async fn show(args: &DemoArgs) -> Result<bool> {
     let judge = Judge::new(judged(&import)?, PATIENCE);
     let script = Script { kill_leader_after: args.kill_leader_after, end_after: args.ends_after };
     let clean = Play::new(nodes, judge, clock, arrivals, leads).run(script).await?;
-    let verdict = if clean { "nothing missing, nothing doubled" } else { "an instant was missing or came twice" };
-    screen::announce(&format!("the end: {verdict}{}", if args.keep { "; data is kept" } else { "; everything is removed" }));
+    let verdict =
+        if clean { "nothing missing, nothing doubled" } else { "an instant was missing or came twice" };
+    screen::announce(&format!(
+        "the end: {verdict}{}",
+        if args.keep { "; data is kept" } else { "; everything is removed" }
+    ));
     Ok(clean)
 }
 
@@ -83,17 +87,29 @@ fn opening(dir: &Dir, nodes: &[Node], receiver: &str) {
     screen::say(&format!("Three nodes on this machine, their data and logs in {}", dir.path.display()));
     for node in nodes {
         let pid = node.pid().unwrap_or_default();
-        screen::say(&format!("  node {}    pid {pid:<8} {}    {}", node.number, node.api, node.data.display()));
+        screen::say(&format!(
+            "  node {}    pid {pid:<8} {}    {}",
+            node.number,
+            node.api,
+            node.data.display()
+        ));
     }
     screen::say(&format!("  receiver                http://{receiver}    prints what arrives"));
 }
 
-async fn wait_for_leader(leads: &mut tokio::sync::watch::Receiver<Option<watch::Lead>>, nodes: &mut [Node]) -> Result<()> {
+async fn wait_for_leader(
+    leads: &mut tokio::sync::watch::Receiver<Option<watch::Lead>>,
+    nodes: &mut [Node],
+) -> Result<()> {
     let since = Instant::now();
     while leads.borrow().is_none() {
         for node in nodes.iter_mut() {
             if let Some((_, status)) = node.ended() {
-                bail!("node {} ended at once ({status}); its last words:\n{}", node.number, node.last_words());
+                bail!(
+                    "node {} ended at once ({status}); its last words:\n{}",
+                    node.number,
+                    node.last_words()
+                );
             }
         }
         if since.elapsed() > START {
