@@ -29,6 +29,7 @@ use campanile_core::machine::Machine;
 use campanile_core::query;
 use campanile_core::reply::{Refused, Reply};
 use campanile_core::time::{Span, Timestamp};
+use tokio::sync::futures::OwnedNotified;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -39,7 +40,7 @@ use crate::clock::Clock;
 use crate::leader::office::Office;
 use crate::metrics::Metrics;
 use attempt::Attempt;
-use desk::Place;
+use desk::{Look, Place};
 use settle::{Collector, Outcome};
 
 /// A lease outlives its request by this: what the report may take to be committed, a failover included.
@@ -50,6 +51,8 @@ const BEGIN_ITEMS: usize = 256;
 const REPORTS: usize = 4_096;
 /// The longest sleep, so that a wall clock that is set is noticed.
 const SLICE: Duration = Duration::from_millis(250);
+/// How often it is looked at while what waits has no seat.
+const FULL: Duration = Duration::from_millis(10);
 /// The wait after a failed proposal.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -114,11 +117,10 @@ impl<O: Office> Dispatcher<O> {
         let now = self.tools.clock.now().max(view.clock());
         // Before the look: a seat that is freed between look and wait must still wake.
         let freed = self.tools.desk.freed();
-        let places = self.tools.desk.take(&view, now, BEGIN_ITEMS);
-        if places.is_empty() {
-            self.sleep(&view, now, freed).await;
-        } else {
-            self.begin(now, places).await;
+        match self.tools.desk.look(&view, now, BEGIN_ITEMS) {
+            Look::Found(places) => self.begin(now, places).await,
+            Look::Idle => self.wait(&view, now).await,
+            Look::Full => self.wait_for_seat(freed).await,
         }
     }
 
@@ -165,16 +167,24 @@ impl<O: Office> Dispatcher<O> {
         tokio::time::sleep(PAUSE).await;
     }
 
-    /// Sleeps until there may be something to begin: the clock reaches it, an apply brings it, or a seat is freed.
-    async fn sleep(&self, view: &Machine, now: Timestamp, freed: tokio::sync::futures::OwnedNotified) {
-        // What is due already waits for a seat, not for the clock.
+    /// Waits until there may be something to begin: the clock reaches it, or an apply brings it.
+    async fn wait(&self, view: &Machine, now: Timestamp) {
         let ahead = query::next_work(view).filter(|at| *at > now);
         let nap = ahead.map_or(SLICE, |at| self.tools.clock.until(at).min(SLICE));
         tokio::select! {
             biased;
-            () = freed => {}
             () = self.office.applied_beyond(view.applied()) => {}
             () = tokio::time::sleep(nap) => {}
+        }
+    }
+
+    /// Waits for a freed seat. Work for a host that has one may come meanwhile, but looking past a long backlog with
+    /// every apply would leave time for nothing else.
+    async fn wait_for_seat(&self, freed: OwnedNotified) {
+        tokio::select! {
+            biased;
+            () = freed => {}
+            () = tokio::time::sleep(FULL) => {}
         }
     }
 }

@@ -4,6 +4,7 @@
 //! twice while the machine does not know yet. Both free themselves when they are dropped, whatever happens to the attempt.
 //! It decides nothing that matters: were it wrong, `apply` would refuse the Begin.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,8 +18,7 @@ use tokio::sync::futures::OwnedNotified;
 
 use super::webhook_of;
 
-/// How many entries of the work index one look passes, when hosts at their limit are in the way. A look at so many takes
-/// about a millisecond, and it happens with every apply.
+/// How many entries of the work index one look passes, when hosts at their limit are in the way: about a millisecond.
 const SCAN: usize = 4_096;
 
 /// How many requests at once.
@@ -49,6 +49,17 @@ struct Book {
     seats: usize,
     hosts: HashMap<Box<str>, usize>,
     claims: HashSet<FiringId>,
+}
+
+/// What one look found.
+#[derive(Debug)]
+pub(super) enum Look {
+    /// These may begin.
+    Found(Vec<Place>),
+    /// Nothing waits.
+    Idle,
+    /// What waits has to wait for a seat or a claim to be freed.
+    Full,
 }
 
 /// A firing that may begin, with its seat and its claim.
@@ -83,32 +94,43 @@ impl Desk {
 
     /// Seats for firings that may begin at `now`, those that may longest first, at most `most`. A host at its limit is
     /// passed over, so that it does not hold up the others.
-    pub(super) fn take(&self, machine: &Machine, now: Timestamp, most: usize) -> Vec<Place> {
+    pub(super) fn look(&self, machine: &Machine, now: Timestamp, most: usize) -> Look {
         let mut book = self.taken.lock();
-        let mut places = Vec::new();
+        let (mut places, mut full) = (Vec::new(), false);
         for firing in query::work_now(machine, now).take(SCAN) {
-            if places.len() == most || book.seats >= self.limits.in_flight {
+            if places.len() == most {
                 break;
             }
+            // Its claim is about to go: the machine knows more than the desk has heard.
             if book.claims.contains(&firing.id) {
+                full = true;
                 continue;
             }
             let host = host_of(firing);
+            if book.seats >= self.limits.in_flight {
+                full = true;
+                break;
+            }
             if book.hosts.get(&*host).is_some_and(|taken| *taken >= self.limits.per_host) {
+                full = true;
                 continue;
             }
             // Without its schedule it is about to be cancelled.
             let Some(schedule) = machine.schedule(firing.id.uid) else { continue };
-            places.push(self.seat(&mut book, firing, schedule.name.clone(), host));
+            places.push(self.seat(&mut book, firing, schedule.name.clone(), &host));
         }
-        places
+        match (places.is_empty(), full) {
+            (false, _) => Look::Found(places),
+            (true, true) => Look::Full,
+            (true, false) => Look::Idle,
+        }
     }
 
-    fn seat(&self, book: &mut Book, firing: &Arc<Firing>, name: ScheduleName, host: Box<str>) -> Place {
+    fn seat(&self, book: &mut Book, firing: &Arc<Firing>, name: ScheduleName, host: &str) -> Place {
         book.seats += 1;
-        *book.hosts.entry(host.clone()).or_default() += 1;
+        *book.hosts.entry(host.into()).or_default() += 1;
         book.claims.insert(firing.id);
-        let seat = Seat { taken: Arc::clone(&self.taken), host };
+        let seat = Seat { taken: Arc::clone(&self.taken), host: host.into() };
         let claim = Claim { taken: Arc::clone(&self.taken), firing: firing.id };
         Place { firing: Arc::clone(firing), name, seat, claim }
     }
@@ -166,9 +188,15 @@ impl Drop for Claim {
 }
 
 /// Host and port of a firing's target, as text: what stands between the scheme and the path, without user and password.
-fn host_of(firing: &Firing) -> Box<str> {
+/// Asked of every entry that is passed over, so it allocates only for capitals.
+fn host_of(firing: &Firing) -> Cow<'_, str> {
     let url = &*webhook_of(firing).url;
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-    authority.rsplit('@').next().unwrap_or(authority).to_ascii_lowercase().into()
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        host.to_ascii_lowercase().into()
+    } else {
+        host.into()
+    }
 }
