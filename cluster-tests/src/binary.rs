@@ -91,9 +91,17 @@ pub fn planted() -> PathBuf {
     build_when_stale(&target.join("debug/campanile"), &target, PLANTED)
 }
 
-/// Nobody waits for this binary to be fast, but everybody for its libraries to be compiled once more.
-const PLANTED: &[&str] =
-    &["--features", "plant-duplicates", "--config", "profile.dev.package.\"*\".opt-level=0"];
+/// Nobody waits for this binary to be fast, but everybody for it to be built.
+const PLANTED: &[&str] = &[
+    "--features",
+    "plant-duplicates",
+    "--config",
+    "profile.dev.opt-level=0",
+    "--config",
+    "profile.dev.debug=false",
+    "--config",
+    "profile.dev.package.\"*\".opt-level=0",
+];
 
 /// `target/debug` or `target/release`: where this test itself was built.
 fn profile_folder() -> PathBuf {
