@@ -7,9 +7,11 @@
 //! stays in this folder. A path, a parameter or a field that is not known is refused, never ignored.
 
 pub(crate) mod answer;
+mod body;
 mod cluster;
 mod conditions;
 mod firings;
+mod forwarded;
 mod gate;
 mod health;
 mod ledger;
@@ -39,8 +41,8 @@ use crate::problem::{Code, Problem};
 use crate::service::Service;
 use answer::{APPLIED_INDEX, problem_answer};
 
+pub use forwarded::Forwarded;
 pub use openapi::document as openapi_document;
-pub use relay::Forwarded;
 pub use serve::serve;
 
 /// The largest body of a request.
@@ -113,7 +115,7 @@ pub fn forwarded(app: &App) -> Forwarded {
     let handlers = handlers(app)
         .layer(CatchPanicLayer::custom(caught))
         .layer(from_fn_with_state(app.clone(), applied_index));
-    relay::forwarded(handlers, app.service.clone())
+    forwarded::forwarded(handlers, app.service.clone())
 }
 
 /// The handlers alone, without gate and relay: what runs where a request has arrived.

@@ -11,6 +11,7 @@
 pub mod cluster;
 pub mod frame;
 pub mod list;
+mod probe;
 pub mod quorum;
 pub mod records;
 pub mod schedules;
@@ -128,25 +129,28 @@ impl Service {
             };
             let left = deadline.saturating_duration_since(tokio::time::Instant::now());
             if left.is_zero() {
-                return Err(self.no_quorum(&why));
+                return Err(self.no_quorum(&why).await);
             }
             self.quorum.leader_change(left.min(RETRY_PAUSE)).await;
         }
     }
 
-    /// The problem that no majority can be reached, with the nodes that are missing.
+    /// Whether this node, which leads, hears of no majority: it could append, and nothing would be committed.
     #[must_use]
-    pub fn no_quorum(&self, why: &str) -> Problem {
-        let missing: Vec<String> = self
-            .quorum
-            .status()
-            .nodes
-            .iter()
-            .filter(|node| node.reachable == Some(false))
-            .map(|node| format!("node {} ({})", node.id, node.peer_address))
-            .collect();
+    pub fn lacks_majority(&self) -> bool {
+        let nodes = self.quorum.status().nodes;
+        let voters = nodes.iter().filter(|node| node.role != "learner").count();
+        let answering =
+            nodes.iter().filter(|node| node.role != "learner" && node.reachable == Some(true)).count();
+        voters > 0 && answering * 2 <= voters
+    }
+
+    /// The problem that no majority can be reached, with the nodes that are missing: each is asked now.
+    pub async fn no_quorum(&self, why: &str) -> Problem {
+        let status = self.quorum.status();
+        let missing = probe::missing(&status.nodes, status.node.0).await;
         let named = match missing.as_slice() {
-            [] => "it is not known which nodes are missing".to_owned(),
+            [] => "every node answers, so a leader should be there in a moment".to_owned(),
             missing => format!("missing: {}", missing.join(", ")),
         };
         let detail =

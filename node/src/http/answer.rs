@@ -9,7 +9,7 @@ use campanile_core::id::LogIndex;
 use serde::Serialize;
 
 use crate::problem::{Code, Problem};
-use crate::service::frame::UndoneKind;
+use crate::service::frame::{UndoneKind, Unfinished};
 use crate::service::quorum::Undone;
 use crate::service::write::Failure;
 
@@ -44,15 +44,16 @@ impl IntoResponse for Refused {
     }
 }
 
-/// An answer that only the relay sees: the mark says whether it may ask again without knowing more.
+/// An answer that only the relay sees: its mark says whether it may ask again without knowing more.
 fn undone_answer(undone: &Undone) -> Response {
-    let (code, kind) = match undone {
-        Undone::NotSent(_) | Undone::Busy => (Code::NoQuorum, UndoneKind::NotSent),
-        Undone::Stopped(_) => (Code::NotReady, UndoneKind::NotSent),
-        Undone::Unknown(_) => (Code::UnknownOutcome, UndoneKind::Unknown),
+    let mark = Unfinished::from(undone);
+    let code = match (undone, mark.kind) {
+        (Undone::Stopped(_), _) => Code::NotReady,
+        (_, UndoneKind::NotSent) => Code::NoQuorum,
+        (_, UndoneKind::Unknown) => Code::UnknownOutcome,
     };
-    let mut response = problem_answer(&Problem::new(code, undone.to_string()));
-    response.extensions_mut().insert(kind);
+    let mut response = problem_answer(&Problem::new(code, mark.why.clone()));
+    response.extensions_mut().insert(mark);
     response
 }
 

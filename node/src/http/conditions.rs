@@ -1,15 +1,16 @@
-//! `If-Match` and `If-None-Match`, and the name in a path: what a write is addressed to.
+//! `If-Match` and `If-None-Match`, and the name in a path: what a write is addressed to, and when it may be made.
+
+use std::collections::BTreeMap;
 
 use axum::extract::FromRequestParts;
 use axum::extract::Path;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderName, header};
 use campanile_core::command::Condition;
 use campanile_core::definition::ScheduleName;
 use campanile_core::id::LogIndex;
 
 use super::answer::Refused;
-use super::relay::one_header;
 use crate::problem::{Code, Flaw, Problem};
 
 /// The schedule that a path names.
@@ -33,6 +34,33 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
             Problem::with_errors(Code::InvalidSchedule, vec![flaw]).into()
         })
     }
+}
+
+/// The headers of a request that a handler of a write looks at: these travel to the leader.
+const CONDITIONS: [HeaderName; 2] = [header::IF_MATCH, header::IF_NONE_MATCH];
+
+/// A header that may be there once.
+pub(crate) fn one_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Problem> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => value
+            .to_str()
+            .map(Some)
+            .map_err(|_| Problem::bad_request(format!("the header {name} is not ASCII"))),
+        (Some(_), Some(_)) => Err(Problem::bad_request(format!("the header {name} is there more than once"))),
+    }
+}
+
+/// The conditions of a write as they came, for the handlers of the leader.
+pub(crate) fn conditions(headers: &HeaderMap) -> Result<BTreeMap<String, String>, Problem> {
+    let mut given = BTreeMap::new();
+    for name in CONDITIONS {
+        if let Some(value) = one_header(headers, &name)? {
+            given.insert(name.to_string(), value.to_owned());
+        }
+    }
+    Ok(given)
 }
 
 /// What must be so for a write to be made.

@@ -6,8 +6,8 @@ use axum::http::Uri;
 
 use super::App;
 use super::answer::{Answered, ok};
+use super::body::read_body;
 use super::query::Params;
-use super::relay::read_body;
 use crate::problem::{Code, Problem};
 use crate::wire::payload::Body as JsonBody;
 use crate::wire::preview::{Preview, PreviewRequest, read_question};

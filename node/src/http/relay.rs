@@ -10,37 +10,25 @@
 //! The key makes asking again harmless: what was done is answered again, what was not is done once. When the time is up,
 //! an outcome that is still unknown is said to be unknown.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request};
+use axum::http::{HeaderName, Method, request};
 use axum::middleware::Next;
 use axum::response::Response;
-use bytes::Bytes;
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use tokio::time::Instant;
-use tower::ServiceExt;
 
 use super::answer::problem_answer;
-use super::{App, BODY_LIMIT};
+use super::body::read_body;
+use super::conditions::{conditions, one_header};
+use super::forwarded::{request_of, response_of};
+use super::{App, Principal};
 use crate::problem::{Code, Problem};
-use crate::service::frame::{Answer, AnswerHead, Order, OrderHead, UndoneKind};
-use crate::service::quorum::Undone;
+use crate::service::frame::{Answer, AnswerHead, Order, OrderHead, UndoneKind, Unfinished};
 use crate::service::write::{Caller, Key, fingerprint};
 use crate::service::{RETRY_PAUSE, Service};
 
-use super::Principal;
-
-/// Answers a frame that another node has forwarded to this one.
-pub type Forwarded = Arc<dyn Fn(Bytes) -> BoxFuture<'static, Bytes> + Send + Sync>;
-
-/// The headers of a request that a handler of a write looks at.
-const CONDITIONS: [HeaderName; 2] = [header::IF_MATCH, header::IF_NONE_MATCH];
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// What the answering side keeps of the time that the asking side waits, so that its answer still arrives.
 const ON_THE_WAY: Duration = Duration::from_millis(100);
@@ -116,10 +104,9 @@ impl Write {
         let mut unknown = None;
         loop {
             let undone = if service.quorum().leads() {
-                let response = local(request_of(&self.order, &self.caller)).await;
-                match response.extensions().get::<UndoneKind>() {
-                    None => return response,
-                    Some(kind) => (*kind, "the leader lost its office".to_owned()),
+                match self.try_here(service, &local).await {
+                    Ok(response) => return response,
+                    Err(undone) => undone,
                 }
             } else if self.forward {
                 match self.send(service).await {
@@ -127,22 +114,40 @@ impl Write {
                     Err(undone) => undone,
                 }
             } else {
-                return problem_answer(&not_leader(service));
+                return problem_answer(&not_leader(service).await);
             };
-            if undone.0 == UndoneKind::Unknown {
-                unknown = Some(undone.1.clone());
-            }
             let left = self.left();
+            let last = undone.why.clone();
+            if undone.kind == UndoneKind::Unknown {
+                unknown = Some(undone.why);
+            }
             if left.is_zero() {
-                return problem_answer(&gave_up(service, unknown, &undone.1));
+                return problem_answer(&gave_up(service, unknown, &last).await);
             }
             service.quorum().leader_change(left.min(RETRY_PAUSE)).await;
         }
     }
 
+    /// Lets the handlers of this node do it. A leader whom nobody answers would append what it cannot commit, and leave
+    /// the user with an outcome that nobody knows: better nothing, and certainly nothing.
+    async fn try_here<F: Future<Output = Response>>(
+        &self,
+        service: &Arc<Service>,
+        local: &impl Fn(Request) -> F,
+    ) -> Result<Response, Unfinished> {
+        if service.lacks_majority() {
+            return Err(Unfinished::not_sent("this node leads, and no majority answers it"));
+        }
+        let response = local(request_of(&self.order, &self.caller)).await;
+        match response.extensions().get::<Unfinished>() {
+            None => Ok(response),
+            Some(undone) => Err(undone.clone()),
+        }
+    }
+
     /// Sends the order to the leader. Does not wait for one that was replaced meanwhile: it may be dead, and the next one
     /// knows under the same key what became of the order.
-    async fn send(&self, service: &Arc<Service>) -> Result<Response, (UndoneKind, String)> {
+    async fn send(&self, service: &Arc<Service>) -> Result<Response, Unfinished> {
         let within = self.left().saturating_sub(ON_THE_WAY);
         let within_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
         let head = OrderHead { within_ms, ..self.order.head.clone() };
@@ -151,19 +156,16 @@ impl Write {
             biased;
             answer = tokio::time::timeout(self.left(), service.quorum().forward(frame, within)) => answer,
             () = replaced(service) => {
-                return Err((UndoneKind::Unknown, "another leader took office before there was an answer".into()));
+                return Err(Unfinished::unknown("another leader took office before there was an answer"));
             }
         };
         match asked {
-            Err(_) => Err((UndoneKind::Unknown, "the leader did not answer in time".into())),
-            Ok(Err(Undone::Unknown(why))) => Err((UndoneKind::Unknown, why)),
-            Ok(Err(undone)) => Err((UndoneKind::NotSent, undone.to_string())),
+            Err(_) => Err(Unfinished::unknown("the leader did not answer in time")),
+            Ok(Err(undone)) => Err((&undone).into()),
             Ok(Ok(frame)) => match Answer::decode(&frame) {
-                Err(bad) => Err((UndoneKind::Unknown, bad.to_string())),
-                Ok(answer) => match answer.head.undone {
-                    Some(kind) => Err((kind, "the leader lost its office".into())),
-                    None => Ok(response_of(answer)),
-                },
+                Err(bad) => Err(Unfinished::unknown(&bad.to_string())),
+                Ok(Answer { head: AnswerHead { undone: Some(undone), .. }, .. }) => Err(undone),
+                Ok(answer) => Ok(response_of(answer)),
             },
         }
     }
@@ -186,42 +188,6 @@ async fn replaced(service: &Arc<Service>) {
     }
 }
 
-/// Reads a body that is not larger than a request may be.
-pub(crate) async fn read_body(body: Body) -> Result<Bytes, Problem> {
-    axum::body::to_bytes(body, BODY_LIMIT).await.map_err(|wrong| {
-        let too_large = std::iter::successors(Some(&wrong as &dyn std::error::Error), |error| error.source())
-            .any(|error| error.is::<http_body_util::LengthLimitError>());
-        if too_large {
-            Problem::new(Code::PayloadTooLarge, format!("a body has at most {BODY_LIMIT} bytes"))
-        } else {
-            Problem::bad_request("the body did not arrive whole")
-        }
-    })
-}
-
-/// A header that may be there once.
-pub(crate) fn one_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Problem> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (None, _) => Ok(None),
-        (Some(value), None) => value
-            .to_str()
-            .map(Some)
-            .map_err(|_| Problem::bad_request(format!("the header {name} is not ASCII"))),
-        (Some(_), Some(_)) => Err(Problem::bad_request(format!("the header {name} is there more than once"))),
-    }
-}
-
-fn conditions(headers: &HeaderMap) -> Result<BTreeMap<String, String>, Problem> {
-    let mut given = BTreeMap::new();
-    for name in CONDITIONS {
-        if let Some(value) = one_header(headers, &name)? {
-            given.insert(name.to_string(), value.to_owned());
-        }
-    }
-    Ok(given)
-}
-
 fn asks_to_be_forwarded(parts: &request::Parts) -> Result<bool, Problem> {
     let query = parts.uri.query().unwrap_or_default().as_bytes();
     match url::form_urlencoded::parse(query).find(|(name, _)| name == "forward") {
@@ -234,101 +200,21 @@ fn asks_to_be_forwarded(parts: &request::Parts) -> Result<bool, Problem> {
     }
 }
 
-/// The request as the handlers see it; the same on the node that was asked and on the leader.
-fn request_of(order: &Order, caller: &Caller) -> Request {
-    let mut request = Request::new(Body::from(order.body.clone()));
-    // What came in as a method and a path is one again.
-    *request.method_mut() = order.head.method.parse().unwrap_or_default();
-    *request.uri_mut() = order.head.uri.parse().unwrap_or_default();
-    for (name, value) in &order.head.headers {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-            request.headers_mut().insert(name, value);
-        }
-    }
-    request.extensions_mut().insert(Principal { name: caller.by.to_string() });
-    request.extensions_mut().insert(caller.clone());
-    request
-}
-
-fn response_of(answer: Answer) -> Response {
-    let mut response = Response::new(Body::from(answer.body));
-    *response.status_mut() =
-        StatusCode::from_u16(answer.head.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    for (name, value) in &answer.head.headers {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-            response.headers_mut().insert(name, value);
-        }
-    }
-    response
-}
-
-/// The leader's side: the handlers answer, and what they could not do is marked.
-pub(crate) fn forwarded(handlers: Router, service: Arc<Service>) -> Forwarded {
-    Arc::new(move |frame| {
-        let (handlers, service) = (handlers.clone(), service.clone());
-        async move { answer_frame(handlers, &service, &frame).await.encode() }.boxed()
-    })
-}
-
-async fn answer_frame(handlers: Router, service: &Arc<Service>, frame: &Bytes) -> Answer {
-    let order = match Order::decode(frame) {
-        Ok(order) => order,
-        Err(bad) => return frame_of(problem_answer(&Problem::new(Code::Internal, bad.to_string()))).await,
-    };
-    if !service.quorum().leads() {
-        return undone(UndoneKind::NotSent);
-    }
-    let OrderHead { by, key, key_of_client, within_ms, .. } = &order.head;
-    let path = order.head.uri.split('?').next().unwrap_or_default();
-    let caller = Caller {
-        by: by.as_str().into(),
-        key: if *key_of_client { Key::Client(key.as_str().into()) } else { Key::Own(key.as_str().into()) },
-        fingerprint: fingerprint(&order.head.method, path, &order.body),
-        deadline: Instant::now() + Duration::from_millis(*within_ms).min(service.options().write_within),
-    };
-    match handlers.oneshot(request_of(&order, &caller)).await {
-        Ok(response) => frame_of(response).await,
-        Err(never) => match never {},
-    }
-}
-
-async fn frame_of(response: Response) -> Answer {
-    let kind = response.extensions().get::<UndoneKind>().copied();
-    let (parts, body) = response.into_parts();
-    let texts = parts
-        .headers
-        .iter()
-        .filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
-    let head = AnswerHead { status: parts.status.as_u16(), headers: texts.collect(), undone: kind };
-    match axum::body::to_bytes(body, usize::MAX).await {
-        Ok(body) => Answer { head, body },
-        Err(_) => undone(UndoneKind::Unknown),
-    }
-}
-
-fn undone(kind: UndoneKind) -> Answer {
-    let head = AnswerHead { status: 503, headers: BTreeMap::new(), undone: Some(kind) };
-    Answer { head, body: Bytes::new() }
-}
-
-fn not_leader(service: &Arc<Service>) -> Problem {
+async fn not_leader(service: &Arc<Service>) -> Problem {
     match service.quorum().leader() {
         Some(leader) => {
             let detail = format!("node {} leads; send writes to {}", leader.node, leader.api_address);
             Problem { leader: Some(leader.api_address), ..Problem::new(Code::NotLeader, detail) }
         }
-        None => service.no_quorum("no leader is known"),
+        None => service.no_quorum("no leader is known").await,
     }
 }
 
-fn gave_up(service: &Arc<Service>, unknown: Option<String>, why: &str) -> Problem {
-    match unknown {
-        Some(unknown) => Problem::new(
-            Code::UnknownOutcome,
-            format!(
-                "{unknown}; it may have been done: ask again with the same Idempotency-Key, which acts once"
-            ),
-        ),
-        None => service.no_quorum(why),
-    }
+/// The time is up. What was certainly not done is told apart from what may have been.
+async fn gave_up(service: &Arc<Service>, unknown: Option<String>, why: &str) -> Problem {
+    let Some(unknown) = unknown else { return service.no_quorum(why).await };
+    Problem::new(
+        Code::UnknownOutcome,
+        format!("{unknown}; it may have been done: ask again with the same Idempotency-Key, which acts once"),
+    )
 }

@@ -12,6 +12,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::quorum::Undone;
+
 /// The version of both frames.
 pub const VERSION: u8 = 1;
 /// What stands before the head.
@@ -63,10 +65,19 @@ pub struct AnswerHead {
     pub headers: BTreeMap<String, String>,
     /// Set when the leader could not do it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub undone: Option<UndoneKind>,
+    pub undone: Option<Unfinished>,
 }
 
-/// Why the leader could not do it.
+/// A request that a node could not do, and what is certain about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// What is certain.
+    pub kind: UndoneKind,
+    /// Why, for people.
+    pub why: String,
+}
+
+/// What is certain of a request that a node could not do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UndoneKind {
@@ -85,6 +96,30 @@ pub enum BadFrame {
     /// It was cut or damaged.
     #[error("a frame that is cut or damaged")]
     Damaged,
+}
+
+impl Unfinished {
+    /// Certainly nothing happened.
+    #[must_use]
+    pub fn not_sent(why: &str) -> Self {
+        Self { kind: UndoneKind::NotSent, why: why.to_owned() }
+    }
+
+    /// It may have happened.
+    #[must_use]
+    pub fn unknown(why: &str) -> Self {
+        Self { kind: UndoneKind::Unknown, why: why.to_owned() }
+    }
+}
+
+impl From<&Undone> for Unfinished {
+    fn from(undone: &Undone) -> Self {
+        match undone {
+            Undone::Unknown(why) => Self::unknown(why),
+            Undone::NotSent(why) | Undone::Stopped(why) => Self::not_sent(why),
+            Undone::Busy => Self::not_sent(&undone.to_string()),
+        }
+    }
 }
 
 impl Order {
@@ -175,14 +210,13 @@ mod tests {
             head: AnswerHead {
                 status: 503,
                 headers: BTreeMap::from([("content-type".into(), "application/problem+json".into())]),
-                undone: Some(UndoneKind::NotSent),
+                undone: Some(Unfinished::not_sent("no")),
             },
             body: Bytes::from_static(b"x"),
         };
-        let head =
-            r#"{"status":503,"headers":{"content-type":"application/problem+json"},"undone":"not_sent"}"#;
-        let golden = [b"\x01\x00\x00\x00\x58", head.as_bytes(), b"x"].concat();
-        assert_eq!(head.len(), 0x58);
+        let head = r#"{"status":503,"headers":{"content-type":"application/problem+json"},"undone":{"kind":"not_sent","why":"no"}}"#;
+        let golden = [b"\x01\x00\x00\x00\x6c", head.as_bytes(), b"x"].concat();
+        assert_eq!(head.len(), 0x6c);
         assert_eq!(answer.encode(), golden);
         assert_eq!(Answer::decode(&Bytes::from(golden)), Ok(answer));
     }

@@ -145,6 +145,16 @@ async fn a_node_that_takes_office_does_not_wait_for_the_dead_leader() {
 }
 
 #[tokio::test]
+async fn a_leader_whom_no_majority_answers_does_nothing_rather_than_something_unknown() {
+    let api = Api::leader();
+    api.cut_off();
+    let answer = api.put("/v1/schedules/a/b", &minutely()).await;
+    assert_eq!(answer.problem(), (503, "no_quorum"));
+    assert!(answer.body["detail"].as_str().unwrap().contains("no majority answers"), "{}", answer.text);
+    assert_eq!(api.log.committed(), 0);
+}
+
+#[tokio::test]
 async fn a_leader_that_stays_silent_leaves_the_outcome_unknown() {
     let follower = Api::follower_of(&Api::leader());
     follower.silence_the_leader();
