@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use campanile_core::time::Span;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::DemoArgs;
 use crate::client::Call;
@@ -54,33 +56,55 @@ pub fn run(args: &DemoArgs) -> ExitCode {
     }
 }
 
+/// Whatever ends this, dropping what it holds ends the nodes and then removes the directory.
 async fn show(args: &DemoArgs) -> Result<bool> {
-    let clock = Clock::system();
+    let stop = on_signal()?;
     let dir = Dir::make(args.keep)?;
+    let play = tokio::select! {
+        biased;
+        () = stop.cancelled() => return Ok(true),
+        play = prepare(args, &dir) => play?,
+    };
+    screen::head();
+    let script = Script { kill_leader_after: args.kill_leader_after, end_after: args.ends_after };
+    let clean = play.run(script, stop).await?;
+    let verdict =
+        if clean { "nothing missing, nothing doubled" } else { "an instant was missing or came twice" };
+    let data = if args.keep { "data is kept" } else { "everything is removed" };
+    screen::announce(&format!("the end: {verdict}; {data}"));
+    Ok(clean)
+}
+
+/// Cancelled by Ctrl-C, by a polite kill, and when the terminal goes.
+fn on_signal() -> Result<CancellationToken> {
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let stop = CancellationToken::new();
+    for kind in kinds {
+        let (mut signal, stop) = (signal(kind).context("cannot listen to signals")?, stop.clone());
+        tokio::spawn(async move {
+            signal.recv().await;
+            stop.cancel();
+        });
+    }
+    Ok(stop)
+}
+
+async fn prepare(args: &DemoArgs, dir: &Dir) -> Result<Play> {
+    let clock = Clock::system();
     let (receiver, arrivals) = receiver::start(clock).await.context("no port for the receiver")?;
     let import = scene::import(args.crontab.as_deref(), &format!("http://{receiver}/run"), clock.now())?;
-    // Declared after the directory: nodes end before it is removed.
     let mut nodes = scene::nodes(&dir.path, args.port)?;
     for node in &mut nodes {
         node.start().context("a node does not start")?;
     }
-    opening(&dir, &nodes, &receiver.to_string());
+    opening(dir, &nodes, &receiver.to_string());
     let apis: Vec<String> = nodes.iter().map(|node| node.api.clone()).collect();
     let mut leads = watch::start(&apis)?;
     wait_for_leader(&mut leads, &mut nodes).await?;
     leads.mark_changed();
     put(&apis, &import).await?;
-    screen::head();
     let judge = Judge::new(judged(&import)?, PATIENCE);
-    let script = Script { kill_leader_after: args.kill_leader_after, end_after: args.ends_after };
-    let clean = Play::new(nodes, judge, clock, arrivals, leads).run(script).await?;
-    let verdict =
-        if clean { "nothing missing, nothing doubled" } else { "an instant was missing or came twice" };
-    screen::announce(&format!(
-        "the end: {verdict}{}",
-        if args.keep { "; data is kept" } else { "; everything is removed" }
-    ));
-    Ok(clean)
+    Ok(Play::new(nodes, judge, clock, arrivals, leads))
 }
 
 fn opening(dir: &Dir, nodes: &[Node], receiver: &str) {

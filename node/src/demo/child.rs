@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -61,6 +62,8 @@ impl Node {
         {
             command.env_remove(name);
         }
+        // Ctrl-C is for the demonstration, which ends its nodes itself; they do not hear it.
+        command.process_group(0);
         self.process = Some(command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?);
         Ok(())
     }

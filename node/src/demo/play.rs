@@ -9,6 +9,7 @@ use anyhow::Result;
 use campanile_core::time::{Span, Timestamp};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use super::child::Node;
 use super::judge::{Arrival, Judge};
@@ -81,19 +82,18 @@ impl Play {
         }
     }
 
-    /// Plays until Ctrl-C or the end of the script; whether nothing was missing and nothing doubled.
-    pub(super) async fn run(mut self, script: Script) -> Result<bool> {
+    /// Plays until it is stopped or the script ends; whether nothing was missing and nothing doubled.
+    pub(super) async fn run(mut self, script: Script, stop: CancellationToken) -> Result<bool> {
         let mut look = every(LOOK);
         let mut count = every(COUNT);
         let kill = sleep_until(at(self.started, script.kill_leader_after));
         let end = sleep_until(at(self.started, script.end_after));
-        let interrupt = tokio::signal::ctrl_c();
-        tokio::pin!(kill, end, interrupt);
+        tokio::pin!(kill, end);
         let (mut may_kill, mut may_end) = (true, true);
         loop {
             let event = tokio::select! {
                 biased;
-                _ = &mut interrupt => Event::Interrupted,
+                () = stop.cancelled() => Event::Interrupted,
                 Some(arrival) = self.arrivals.recv() => Event::Arrived(arrival),
                 Ok(()) = self.leads.changed() => Event::Led,
                 () = &mut kill, if may_kill => Event::KillLeader,
