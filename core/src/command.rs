@@ -230,7 +230,10 @@ pub struct PutSchedule {
     pub seen: Option<Seen>,
     /// What the revision before is due for, up to `at`.
     pub before: Option<Decision>,
-    /// The first instant of the new definition after `at`.
+    /// Where the search of a new schedule starts: the command's `at`, or just before a past `at` spec that the catch-up
+    /// window still reaches. An edit starts at its commit, whatever stands here.
+    pub since: Timestamp,
+    /// The first instant of the new definition after that.
     pub next_at: Option<Timestamp>,
     /// Who asks.
     pub request: Request,

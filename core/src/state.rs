@@ -1,6 +1,6 @@
 //! The data of the machine and its indexes, kept consistent here and nowhere else.
 //!
-//! Every change of a schedule or a firing goes through [`State::change`], [`State::change_firing`] and their like, so that
+//! Every change of a schedule or a firing goes through `State::change`, `State::change_firing` and their like, so that
 //! no rule can forget an index. No rule is decided here. Maps are persistent: a clone is a shallow copy, which is how
 //! readers and images get theirs between two applies.
 

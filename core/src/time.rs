@@ -130,7 +130,7 @@ impl std::str::FromStr for Span {
 }
 
 impl fmt::Display for Span {
-    /// The shortest text that [`Span::from_str`] reads back as the same span.
+    /// The shortest text that `Span::from_str` reads back as the same span.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 == 0 {
             return out.write_str("0s");

@@ -90,6 +90,7 @@ impl World {
                 condition: Condition::None,
                 seen: None,
                 before: None,
+                since: at,
                 next_at: Some(next_at),
                 request: request(),
             }),

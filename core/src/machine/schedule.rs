@@ -30,6 +30,7 @@ pub(super) fn put(turn: &mut Turn<'_>, command: &PutSchedule) -> Result<Reply, R
 fn create(turn: &mut Turn<'_>, command: &PutSchedule) -> Reply {
     let uid = Uid(turn.moment.index.0);
     let revision = Revision(1);
+    let since = command.since.min(turn.moment.at);
     turn.state.insert(Schedule {
         uid,
         name: command.name.clone(),
@@ -40,7 +41,7 @@ fn create(turn: &mut Turn<'_>, command: &PutSchedule) -> Reply {
         updated_index: turn.moment.index,
         updated_by: Arc::from(&*command.request.by),
         state: State::Active,
-        mark: turn.moment.at,
+        mark: since,
         next_at: command.next_at,
         fired: 0,
         live: 0,
@@ -49,7 +50,7 @@ fn create(turn: &mut Turn<'_>, command: &PutSchedule) -> Reply {
         outcomes: None,
     });
     tell_defined(turn, uid, command, revision);
-    decide::move_mark(turn, uid, turn.moment.at, command.next_at);
+    decide::move_mark(turn, uid, since, command.next_at);
     Reply::Schedule(Written { uid, revision, updated_index: turn.moment.index, change: Change::Created })
 }
 

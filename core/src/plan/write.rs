@@ -9,6 +9,7 @@ use crate::command::{
 use crate::definition::{Definition, Overlap, ScheduleName};
 use crate::schedule::Schedule;
 use crate::series::BadSpec;
+use crate::spec::Spec;
 use crate::state::State;
 use crate::time::{Span, Timestamp};
 
@@ -54,14 +55,16 @@ impl Planner {
         wanted: Wanted,
         definition: Arc<Definition>,
     ) -> Result<Body, BadSpec> {
-        let next_at = self.series(&definition)?.next(at).map(|occurrence| occurrence.at);
         let schedule = state.named(&wanted.name);
+        let since = if schedule.is_none() { self.since(&definition, at) } else { at };
+        let next_at = self.series(&definition)?.next(since).map(|occurrence| occurrence.at);
         Ok(Body::PutSchedule(PutSchedule {
             seen: schedule.map(|schedule| schedule.seen()),
             before: schedule.and_then(|schedule| self.decide_before(schedule, at)),
             name: wanted.name,
             definition,
             condition: wanted.condition,
+            since,
             next_at,
             request: wanted.request,
         }))
@@ -141,12 +144,23 @@ impl Planner {
         schedule.is_active().then(|| self.decide(schedule, at))
     }
 
-    /// Whether one missed instant at that age would still fire: what an `at` spec in the past is judged by.
+    /// A new schedule's search starts now; that of a single past instant which the catch-up window reaches, before it.
+    fn since(&self, definition: &Definition, at: Timestamp) -> Timestamp {
+        match &*definition.specs {
+            [Spec::At(instant)] if *instant <= at && self.reaches(definition, *instant, at) => {
+                *instant - Span::from_millis(1)
+            }
+            _ => at,
+        }
+    }
+
+    /// Whether the instant of an `at` spec would still fire: it is to come, or it is all that the schedule has and the
+    /// catch-up rule reaches back to it.
     #[must_use]
     pub fn reaches(&self, definition: &Definition, nominal: Timestamp, now: Timestamp) -> bool {
         let window = definition.policy.catch_up.window;
-        nominal > now
-            || nominal + self.options.failover_grace >= now
-            || window.is_none_or(|window: Span| nominal + window >= now)
+        let reached = nominal + self.options.failover_grace >= now
+            || window.is_none_or(|window: Span| nominal + window >= now);
+        nominal > now || (definition.specs.len() == 1 && reached)
     }
 }

@@ -200,10 +200,12 @@ fn plan_put(
     wanted: Wanted,
     definition: &Arc<Definition>,
 ) -> Result<Body, Problem> {
-    let same =
-        machine.named(&wanted.name).is_some_and(|schedule| schedule.definition.specs == definition.specs);
+    let current = machine.named(&wanted.name);
+    let same = current.is_some_and(|schedule| schedule.definition.specs == definition.specs);
     if !same && !is_remembered(machine, &wanted) {
-        draft::refuse_past(definition, |nominal| planner.reaches(definition, nominal, at))?;
+        // An edit starts at its commit, so it never fires what is past.
+        let fires = |nominal| nominal > at || (current.is_none() && planner.reaches(definition, nominal, at));
+        draft::refuse_past(definition, fires)?;
     }
     planner.put(machine, at, wanted, definition.clone()).map_err(|bad| {
         Problem::new(
