@@ -54,7 +54,7 @@ pub(crate) async fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     }
     let how = format!("{count} every 1s, all due at once; nothing is sent; windows of {WINDOW:?}");
     report.add("committed_per_s", "firings/s", runs, how);
-    stage.end(report).await
+    stage.end_undisturbed(report).await
 }
 
 const FIRED: &str = "campanile_firings_total";

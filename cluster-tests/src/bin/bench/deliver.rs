@@ -39,5 +39,5 @@ pub(crate) async fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
         "{count} every 1s, spread over the second; one receiver, in the bench; windows of {WINDOW:?}"
     );
     report.add("delivered_per_s", "calls/s", runs, how);
-    stage.end(report).await
+    stage.end_undisturbed(report).await
 }

@@ -87,7 +87,7 @@ impl fmt::Display for Figure {
         let target = TARGETS.iter().find(|(name, _)| *name == self.name).map_or("", |(_, bound)| bound);
         write!(
             out,
-            "{:<28} {:>10} {:<10} {:<16} {}",
+            "{:<34} {:>10} {:<12} {:<16} {}",
             self.name,
             text(median(&self.runs)),
             self.unit,
@@ -99,7 +99,7 @@ impl fmt::Display for Figure {
 
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(out, "{:<28} {:>10} {:<10} {:<16} how", "figure", "median", "unit", "target")?;
+        writeln!(out, "{:<34} {:>10} {:<12} {:<16} how", "figure", "median", "unit", "target")?;
         self.figures.iter().try_for_each(|figure| writeln!(out, "{figure}"))
     }
 }

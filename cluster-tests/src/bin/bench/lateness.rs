@@ -72,7 +72,7 @@ async fn under(
     for (name, runs) in names.into_iter().zip(runs) {
         report.add(name, "ms", runs, how.clone());
     }
-    stage.end(report).await
+    stage.end_undisturbed(report).await
 }
 
 fn quantiles(histogram: &Histogram) -> [f64; 3] {

@@ -28,21 +28,40 @@ pub(crate) async fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     everywhere(&stage, count).await;
     let after = weigh(&stage)?;
 
-    let grown = |part: fn(&Weight) -> u64| -> Vec<f64> {
-        let pairs = before.iter().zip(&after);
-        pairs.map(|(before, after)| part(after).saturating_sub(part(before)) as f64 / count as f64).collect()
-    };
     let how = format!("{count} daily cron schedules created over HTTP; growth of each node");
-    report.add("rss_bytes_per_schedule", "bytes", grown(|weight| weight.resident), how.clone());
+    report.add(
+        "rss_bytes_per_schedule",
+        "bytes",
+        grown_per(count, &before, &after, |weight| weight.resident),
+        how.clone(),
+    );
     report.add(
         "disk_bytes_per_schedule",
         "bytes",
-        grown(|weight| weight.disk),
+        grown_per(count, &before, &after, |weight| weight.disk),
         format!("{how}: log, ledger, images, index"),
     );
     let rate = count as f64 / took.as_secs_f64();
     report.add("created_per_s", "schedules/s", vec![rate], "PUT over 64 connections to the leader");
-    stage.end(report).await
+    stage.end_undisturbed(report).await?;
+
+    for node in stage.cluster.places() {
+        stage.cluster.kill(node);
+        stage.cluster.spawn(node);
+        stage.cluster.wait_ready_of(node).await;
+    }
+    everywhere(&stage, count).await;
+    let restarted = weigh(&stage)?;
+    let grown = grown_per(count, &before, &restarted, |weight| weight.resident);
+    let how = "the same after each node was killed and started again: without what creating them left behind";
+    report.add("rss_restarted_bytes_per_schedule", "bytes", grown, how);
+    Ok(())
+}
+
+/// How much each node grew for each schedule.
+fn grown_per(count: usize, before: &[Weight], after: &[Weight], part: fn(&Weight) -> u64) -> Vec<f64> {
+    let pairs = before.iter().zip(after);
+    pairs.map(|(before, after)| part(after).saturating_sub(part(before)) as f64 / count as f64).collect()
 }
 
 fn schedule(n: usize) -> Schedule {
