@@ -60,8 +60,8 @@ test: check
 
 bench:
 	@echo "Building the release binaries (some minutes the first time) ..."
-	@$(CARGO) build --release --locked -p campanile --bin campanile
-	$(CARGO) run --release --locked -p campanile-cluster-tests --bin bench
+	@$(CARGO) build --release --locked -p campanile -p campanile-cluster-tests --bin campanile --bin bench
+	target/release/bench
 
 # Model runs: replicas of the machine in one thread, fed from one log in random cuts, compared bit by bit. The simulation of
 # whole nodes (consensus, network, disk and clock under one seed) is a later step and will run under this verb too.

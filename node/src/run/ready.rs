@@ -8,7 +8,8 @@ use campanile_raft::Consensus;
 
 /// A node that is so many committed entries behind answers questions from the past.
 const BEHIND: u64 = 10_000;
-/// A leader that no majority has answered for so long is likely to lead nobody.
+/// A leader that no majority has answered for so long is likely to lead nobody, and one that nobody has heard for so long
+/// is likely to be dead.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// Set once the node is on its way down.
@@ -40,6 +41,9 @@ pub(super) fn reasons(consensus: &Consensus, stopping: &Stopping) -> Vec<String>
     }
     if let Some(age) = status.quorum_age.filter(|age| *age > SILENCE) {
         reasons.push(format!("no majority has answered this leader for {} ms", age.as_millis()));
+    }
+    if let Some(age) = status.leader_age.filter(|age| *age > SILENCE) {
+        reasons.push(format!("no leader has been heard for {} ms", age.as_millis()));
     }
     let behind = status.committed.0.saturating_sub(status.applied.0);
     if behind > BEHIND {

@@ -26,7 +26,7 @@ const NEXT_MILLISECOND: Duration = Duration::from_millis(2);
 /// How long the answer to a client's key is remembered (`API.md`).
 const CLIENT_KEY_KEPT: Span = Span::from_secs(24 * 3600);
 /// How long the answer to our own key is: longer than any request can be retried inside.
-const OWN_KEY_KEPT: Span = Span::from_secs(600);
+const OWN_KEY_KEPT: Span = Span::from_secs(60);
 /// The longest key of a client, in characters.
 const MAX_KEY: usize = 255;
 

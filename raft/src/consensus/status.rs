@@ -26,6 +26,8 @@ pub struct ClusterStatus {
     pub committed: LogIndex,
     /// How long ago a quorum last answered; only a leader knows.
     pub quorum_age: Option<Duration>,
+    /// How long ago a leader was last heard; not for the leader itself.
+    pub leader_age: Option<Duration>,
     /// Everybody in the membership.
     pub members: Vec<Member>,
     /// How its log is doing.
@@ -96,6 +98,7 @@ pub(super) fn of(inner: &Inner) -> ClusterStatus {
             true => Some(Duration::ZERO),
             false => metrics.last_quorum_acked.map(|at| at.elapsed()),
         },
+        leader_age: if leads { None } else { inner.doors.leader_age() },
         members: membership.nodes().map(member).collect(),
         log: LogStatus {
             image: metrics.snapshot.map(|id| LogIndex(id.index)),

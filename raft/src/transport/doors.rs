@@ -6,8 +6,8 @@
 
 use std::future::Future;
 use std::io;
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use campanile_storage::CodecError;
@@ -50,6 +50,8 @@ pub struct Doors {
     inside: OnceLock<Inside>,
     forward: OnceLock<ForwardHandler>,
     installing: Mutex<()>,
+    /// When a leader was last heard. For health only: openraft judges by its own clock.
+    heard: std::sync::Mutex<Option<Instant>>,
 }
 
 /// What there is to ask once openraft runs.
@@ -90,7 +92,15 @@ impl Doors {
             inside: OnceLock::new(),
             forward: OnceLock::new(),
             installing: Mutex::default(),
+            heard: std::sync::Mutex::default(),
         }
+    }
+
+    /// How long ago a leader was last heard here.
+    #[must_use]
+    pub fn leader_age(&self) -> Option<Duration> {
+        let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.map(|at| at.elapsed())
     }
 
     /// The disk was read and holds nothing: from now on `hello` says so.
@@ -206,6 +216,7 @@ impl Doors {
 
     async fn append(&self, body: Bytes) -> Result<Bytes, Closed> {
         let request = message::append::<TokioRuntime>(body)?;
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         let answer = asked(self.raft()?.append_entries(request)).await?;
         Ok(message::append_answer_bytes(&answer))
     }
