@@ -48,6 +48,12 @@ mod search;
 
 mod count;
 
+#[allow(dead_code, reason = "for the counting of unions")]
+mod seconds;
+
+#[allow(dead_code, reason = "for the counting of unions")]
+mod cover;
+
 mod describe;
 
 mod lint;
@@ -56,6 +62,8 @@ mod cache;
 
 pub use cache::{CronCache, DEFAULT_CAPACITY};
 pub use lint::CronWarning;
+#[allow(unused_imports, reason = "for the counting of unions")]
+pub(crate) use seconds::SecondSet;
 pub use zone::{instant_text, known_zone, local_text, parse_instant, tzdb_version};
 
 use parsed::Parsed;
@@ -226,6 +234,32 @@ impl Cron {
     #[must_use]
     pub fn count(&self, after: Timestamp, until: Timestamp) -> u64 {
         count::count(&self.parsed, after, until)
+    }
+
+    /// Adds every nominal instant in the block of `into`: as many as [`Cron::count`] counts there, and no walk.
+    #[allow(dead_code, reason = "for the counting of unions")]
+    pub(crate) fn mark(&self, into: &mut SecondSet) {
+        seconds::mark(&self.parsed, into);
+    }
+
+    /// Whether it covers an instant as an exclusion: its wall clock matches, in five fields to the minute, in six to the
+    /// second. Whether a wall time was moved, or comes twice, plays no part.
+    #[must_use]
+    pub fn covers(&self, at: Timestamp) -> bool {
+        cover::covers(&self.parsed, at)
+    }
+
+    /// The first instant at or after `at` that is not covered, `at` itself if it is not; none when everything is up to
+    /// the end of year 9999.
+    #[must_use]
+    pub fn uncovered_from(&self, at: Timestamp) -> Option<Timestamp> {
+        cover::uncovered_from(&self.parsed, at)
+    }
+
+    /// Adds every covered second in the block of `into`.
+    #[allow(dead_code, reason = "for the counting of unions")]
+    pub(crate) fn cover(&self, into: &mut SecondSet) {
+        cover::cover(&self.parsed, into);
     }
 
     /// What is allowed but probably not meant, looking one year ahead of `now` for time changes.

@@ -2,6 +2,8 @@
 //!
 //! Must agree with `cron::search` to the instant: the ledger's promise that each is decided once is checked by this sum.
 
+use std::ops::Range;
+
 use super::parsed::Parsed;
 use super::search::second_after;
 use super::zone::{FIRST, LAST, Segment};
@@ -26,13 +28,20 @@ pub(super) fn count(cron: &Parsed, after: Timestamp, until: Timestamp) -> u64 {
 /// The number of instants in the seconds `from..to` of one segment.
 fn in_segment(cron: &Parsed, segment: &Segment, from: i64, to: i64) -> u64 {
     let matches = |from: i64, to: i64| cron.pattern.count(segment.wall(from), segment.wall(to));
-    let dropped = if cron.drops(DstOverlap::First) {
-        segment.second_pass()
-    } else if cron.drops(DstOverlap::Second) {
-        segment.first_pass()
-    } else {
-        0..0
-    };
+    let dropped = cron.dropped(segment);
     let moved = from == segment.start() && cron.opening(segment) == Some(Note::MovedFromGap);
     matches(from, to) - matches(from.max(dropped.start), to.min(dropped.end)) + u64::from(moved)
+}
+
+impl Parsed {
+    /// The seconds of a segment whose matches do not count, since it takes the other pass of their walls.
+    pub(super) fn dropped(&self, segment: &Segment) -> Range<i64> {
+        if self.drops(DstOverlap::First) {
+            segment.second_pass()
+        } else if self.drops(DstOverlap::Second) {
+            segment.first_pass()
+        } else {
+            0..0
+        }
+    }
 }

@@ -14,7 +14,7 @@ pub(super) struct Pattern {
 }
 
 /// Which seconds of a matching day match: the product of three sets, bit `n` for value `n`, none of them empty.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Times {
     pub(super) hours: u64,
     pub(super) minutes: u64,
@@ -90,7 +90,7 @@ impl Pattern {
 
     /// Whether this reading matches.
     pub(super) fn contains(&self, wall: Wall) -> bool {
-        self.times.next(wall.second_of_day()) == Some(wall.second_of_day()) && self.days.contains(wall.day())
+        self.times.has(wall.second_of_day()) && self.days.contains(wall.day())
     }
 
     /// The number of matches in `from..to`.
@@ -120,6 +120,16 @@ impl Times {
     /// The last matching second of the day.
     pub(super) fn last(&self) -> u32 {
         highest(self.hours) * 3600 + highest(self.minutes) * 60 + highest(self.seconds)
+    }
+
+    /// Whether this second of the day matches.
+    pub(super) fn has(self, second: u32) -> bool {
+        self.has_minute(second / 60) && has(self.seconds, second % 60)
+    }
+
+    /// Whether a second of this minute of the day matches.
+    pub(super) fn has_minute(self, minute: u32) -> bool {
+        has(self.hours, minute / 60) && has(self.minutes, minute % 60)
     }
 
     /// How many seconds of a matching day match.
@@ -241,7 +251,7 @@ impl Days {
     }
 
     /// The matching days of one month, bit n for day n.
-    fn of_month(&self, month: Month) -> u64 {
+    pub(super) fn of_month(&self, month: Month) -> u64 {
         if !has(self.months, month.month) {
             return 0;
         }
