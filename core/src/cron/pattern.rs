@@ -124,12 +124,9 @@ impl Times {
 
     /// Whether this second of the day matches.
     pub(super) fn has(self, second: u32) -> bool {
-        self.has_minute(second / 60) && has(self.seconds, second % 60)
-    }
-
-    /// Whether a second of this minute of the day matches.
-    pub(super) fn has_minute(self, minute: u32) -> bool {
-        has(self.hours, minute / 60) && has(self.minutes, minute % 60)
+        has(self.hours, second / 3600)
+            && has(self.minutes, second / 60 % 60)
+            && has(self.seconds, second % 60)
     }
 
     /// How many seconds of a matching day match.

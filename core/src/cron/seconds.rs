@@ -7,7 +7,7 @@
 mod tests;
 
 use super::Note;
-use super::bits::{lower, size};
+use super::bits::{has, lower, size};
 use super::parsed::Parsed;
 use super::pattern::{Days, Times};
 use super::wall::{DAY, Wall};
@@ -83,11 +83,13 @@ impl SecondSet {
     }
 
     /// Adds `second + n` for each bit n of `seconds`, all of which must be in the block.
-    fn insert_bits(&mut self, second: i64, seconds: u64) {
+    fn insert_bits(&mut self, second: i64, seconds: &[u64]) {
         let Some((word, bit)) = self.place(second) else { return };
-        self.words[word] |= seconds << bit;
-        if bit > 0 && seconds >> (64 - bit) != 0 {
-            self.words[word + 1] |= seconds >> (64 - bit);
+        let mut carried = 0;
+        for (word, bits) in self.words[word..].iter_mut().zip(seconds.iter().chain([&0])) {
+            *word |= bits << bit | carried;
+            // In two steps, since a shift by 64 is none.
+            carried = bits >> 1 >> (63 - bit);
         }
     }
 
@@ -96,29 +98,52 @@ impl SecondSet {
         if from >= to {
             return;
         }
+        let hour = hour_of(times);
         let (first, last) = (segment.wall(from), segment.wall(to - 1));
         for day in (first.day()..=last.day()).filter(|day| days.contains(*day)) {
             let midnight = Wall::at(day, 0);
             let low = (first.0 - midnight.0).max(0) as u32;
             let high = (last.0 - midnight.0).min(DAY - 1) as u32;
-            self.insert_times(times, segment.second(midnight), low, high);
+            self.insert_times(times, &hour, segment.second(midnight), low, high);
         }
     }
 
-    /// Adds the seconds `low..=high` of a day whose midnight is at `midnight`, minute by minute.
-    fn insert_times(&mut self, times: Times, midnight: i64, low: u32, high: u32) {
-        for minute in low / 60..=high / 60 {
-            if !times.has_minute(minute) {
-                continue;
-            }
-            let start = minute * 60;
-            let skipped = low.saturating_sub(start);
-            let seconds = times.seconds & lower((high - start + 1).min(60)) & !lower(skipped);
-            if seconds != 0 {
-                self.insert_bits(midnight + i64::from(start + skipped), seconds >> skipped);
+    /// Adds the seconds `low..=high` of a day whose midnight is at `midnight`: whole hours at once, the rest by minutes.
+    fn insert_times(&mut self, times: Times, hour: &Hour, midnight: i64, low: u32, high: u32) {
+        for start in (low / 3600..=high / 3600).filter(|hour| has(times.hours, *hour)).map(|hour| hour * 3600)
+        {
+            if low <= start && start + 3599 <= high {
+                self.insert_bits(midnight + i64::from(start), hour);
+            } else {
+                self.insert_part_of_hour(times, midnight, low.max(start), high.min(start + 3599));
             }
         }
     }
+
+    /// Adds the seconds `low..=high` of a matching hour.
+    fn insert_part_of_hour(&mut self, times: Times, midnight: i64, low: u32, high: u32) {
+        for minute in (low / 60..=high / 60).filter(|minute| has(times.minutes, minute % 60)) {
+            let start = minute * 60;
+            let skipped = low.saturating_sub(start);
+            let seconds = times.seconds & lower((high - start + 1).min(60)) & !lower(skipped);
+            self.insert_bits(midnight + i64::from(start + skipped), &[seconds >> skipped]);
+        }
+    }
+}
+
+/// The matching seconds of a matching hour, laid out as a [`SecondSet`] is.
+type Hour = [u64; 57];
+
+fn hour_of(times: Times) -> Hour {
+    let mut hour = [0; 57];
+    for minute in (0..60).filter(|minute| has(times.minutes, *minute)) {
+        let (word, bit) = (minute as usize * 60 / 64, minute * 60 % 64);
+        hour[word] |= times.seconds << bit;
+        if bit > 4 {
+            hour[word + 1] |= times.seconds >> (64 - bit);
+        }
+    }
+    hour
 }
 
 /// Adds every nominal instant of the block.
