@@ -268,7 +268,8 @@ impl Cron {
         lint::warnings(&self.parsed, now)
     }
 
-    /// What the text says, in English: `At 02:30 every day, Berlin time`.
+    /// What it says, in English: `At 02:30 every day, Berlin time`. Two specs that are told the same are due at the same
+    /// instants, from the year of the tz data on.
     #[must_use]
     pub fn describe(&self) -> String {
         describe::describe(&self.parsed)

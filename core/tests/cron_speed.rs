@@ -82,3 +82,19 @@ fn a_text_is_read_in_microseconds_and_found_in_the_cache_faster() {
     eprintln!("parse: {read:?}, cached: {cached:?}");
     assert!(read < Duration::from_millis(2), "{read:?}");
 }
+
+#[test]
+fn the_english_that_looks_at_all_time_changes_is_told_in_milliseconds() {
+    for (text, zone) in [
+        ("30 2 * * *", "Europe/Berlin"),
+        ("0,30 9-17 * * *", "Europe/Berlin"),
+        ("0,30 9-17 * * *", "Africa/Casablanca"),
+    ] {
+        let cron = Cron::parse(&spec(text, zone)).expect("parses");
+        let took = each(10, || {
+            black_box(cron.describe());
+        });
+        eprintln!("english of {text} in {zone}: {took:?}");
+        assert!(took < Duration::from_millis(50), "{text}: {took:?}");
+    }
+}

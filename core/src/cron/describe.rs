@@ -1,13 +1,17 @@
 //! A cron text in English, told from its sets.
 //!
 //! Must never say something that is not so: where a phrase would need a condition it lists the values instead. "Every 7
-//! minutes" is not said of `*/7`, which begins anew each hour.
+//! minutes" is not said of `*/7`, which begins anew each hour. Two specs with the same text run at the same instants.
 
 use super::bits::{has, size};
 use super::field::Field;
 use super::parsed::Parsed;
 use super::pattern::{Days, Join, MonthDays, Times, Weekdays};
 use super::wall::clock_text;
+
+mod place;
+
+mod changes;
 
 /// Up to so many times of day are listed one by one.
 const MAX_CLOCKS: u64 = 6;
@@ -55,17 +59,7 @@ pub(super) fn describe(cron: &Parsed) -> String {
             format!(" in {}", join(&names(MONTHS.iter().zip(1..).map(|(name, n)| (n, *name)), some), "and"))
         }
     };
-    format!("{when}{days}{months}, {}", zone(cron.zone.name()))
-}
-
-/// `Berlin time`, `UTC`.
-fn zone(name: &str) -> String {
-    match name.rsplit_once('/') {
-        _ if name == "UTC" || name == "Etc/UTC" => "UTC".to_owned(),
-        // `Etc/GMT+5` and its like are no places.
-        Some((area, place)) if area != "Etc" => format!("{} time", place.replace('_', " ")),
-        _ => format!("{name} time"),
-    }
+    format!("{when}{days}{months}, {}{}", place::called(cron.zone.name()), changes::told(cron))
 }
 
 /// `At 10:15 and 12:15`.
