@@ -6,7 +6,7 @@
 
 mod cron_reference;
 
-use campanile_core::cron::{Cron, CronText, DayMatch, DstGap, DstOverlap};
+use campanile_core::cron::{Class, Cron, CronText, DayMatch, DstGap, DstOverlap, Note, Occurrence};
 use campanile_core::time::Timestamp;
 use cron_reference::{Reference, ZONES, changes, spec};
 use proptest::prelude::*;
@@ -32,21 +32,24 @@ fn second(second: i64) -> Timestamp {
     Timestamp::from_millis(second * 1000)
 }
 
+fn told(found: Occurrence) -> (i64, Note) {
+    (found.at.as_millis() / 1000, found.note)
+}
+
 /// All seconds in (`after`, `until`], by next.
-fn walk(cron: &Cron, after: i64, until: i64) -> Vec<i64> {
+fn walk(cron: &Cron, after: i64, until: i64) -> Vec<(i64, Note)> {
     std::iter::successors(cron.next(second(after)), |found| cron.next(found.at))
-        .map(|found| found.at.as_millis() / 1000)
-        .take_while(|at| *at <= until)
+        .map(told)
+        .take_while(|(at, _)| *at <= until)
         .collect()
 }
 
 /// All seconds in (`after`, `until`], by prev from the end.
-fn walk_back(cron: &Cron, after: i64, until: i64) -> Vec<i64> {
-    let mut found: Vec<i64> =
-        std::iter::successors(cron.prev(second(until + 1)), |found| cron.prev(found.at))
-            .map(|found| found.at.as_millis() / 1000)
-            .take_while(|at| *at > after)
-            .collect();
+fn walk_back(cron: &Cron, after: i64, until: i64) -> Vec<(i64, Note)> {
+    let mut found: Vec<_> = std::iter::successors(cron.prev(second(until + 1)), |found| cron.prev(found.at))
+        .map(told)
+        .take_while(|(at, _)| *at > after)
+        .collect();
     found.reverse();
     found
 }
@@ -75,7 +78,7 @@ proptest! {
     fn every_second_around_a_time_change_is_judged_right(spec in spec(), (zone, after, until) in window()) {
         let spec = Reference { zone, ..spec };
         let Some(cron) = parse(&spec) else { return Ok(()) };
-        let expected = spec.instants(after, until);
+        let expected = spec.judged(after, until);
         prop_assert_eq!(&walk(&cron, after, until), &expected, "next, {}", spec.text());
         prop_assert_eq!(&walk_back(&cron, after, until), &expected, "prev, {}", spec.text());
         prop_assert_eq!(cron.count(second(after), second(until)), expected.len() as u64, "count, {}", spec.text());
@@ -97,6 +100,27 @@ proptest! {
         // At a nominal `at` the two neighbours have it between them.
         let at_is_nominal = cron.next(prev.at).is_some_and(|found| found.at == at);
         prop_assert_eq!(cron.count(prev.at, next.at), 1 + u64::from(at_is_nominal));
+    }
+
+    #[test]
+    fn what_is_found_matches_or_was_moved_out_of_a_gap(spec in spec(), (zone, after, _) in window(), far in -1_500_000_000_000_i64..1_500_000_000_000, near in any::<bool>()) {
+        let spec = Reference { zone, ..spec };
+        let Some(cron) = parse(&spec) else { return Ok(()) };
+        let mut at = Timestamp::from_millis(if near { after * 1000 + far.rem_euclid(1000) } else { far });
+        for _ in 0..20 {
+            let found = cron.next(at).expect("something in the next 400 years");
+            prop_assert!(found.at > at && found.at.as_millis() % 1000 == 0);
+            let (second, note) = told(found);
+            let before = Timestamp::from_millis(found.at.as_millis() - 1);
+            prop_assert_eq!(cron.next(before), Some(found), "from just before, {}", spec.text());
+            prop_assert_eq!(cron.prev(found.at.successor()), Some(found), "from just after, {}", spec.text());
+            prop_assert_eq!(spec.matches_at(second), note != Note::MovedFromGap, "{} at {}", spec.text(), second);
+            if note == Note::MovedFromGap {
+                prop_assert_eq!((cron.class(), spec.dst_gap), (Class::Fixed, DstGap::RunAfter));
+                prop_assert!(changes(zone).contains(&second), "{} is moved to {}", spec.text(), second);
+            }
+            at = found.at;
+        }
     }
 
     #[test]

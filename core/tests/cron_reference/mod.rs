@@ -1,11 +1,15 @@
 //! What a cron text means, read a second time and as plainly as possible: every second is looked at, with jiff's own
 //! civil types. Nothing of the searched code is used, so that an error would have to be made twice.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
+#![allow(dead_code, reason = "each test that reads a second time asks a part of it")]
 
-use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
+use campanile_core::cron::{DayMatch, DstGap, DstOverlap, Note};
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
-use proptest::prelude::*;
+
+mod draw;
+
+pub(crate) use draw::spec;
 
 /// Zones with every kind of time change: whole, half and two hours, across midnight, many in a year, none, a lost date.
 pub(crate) const ZONES: [&str; 14] = [
@@ -32,6 +36,12 @@ pub(crate) enum Item {
     Step(u32),
     One(u32),
     Range(u32, u32),
+    /// From, to, step.
+    Stepped(u32, u32, u32),
+    /// `?`, a whole day field.
+    Any,
+    /// A month or weekday as it is spelled, and its number.
+    Named(&'static str, u32),
     Last,
     LastWeekday,
     Nearest(u32),
@@ -41,6 +51,9 @@ pub(crate) enum Item {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Reference {
+    /// What is written instead of the fields, which say what it means.
+    pub(crate) nickname: Option<&'static str>,
+    /// Seconds first; with none of them the text has five fields.
     pub(crate) fields: [Vec<Item>; 6],
     pub(crate) plus: bool,
     pub(crate) zone: &'static str,
@@ -52,33 +65,45 @@ pub(crate) struct Reference {
 impl Reference {
     /// The text that a user would write.
     pub(crate) fn text(&self) -> String {
+        if let Some(nickname) = self.nickname {
+            return nickname.to_owned();
+        }
         let field = |items: &Vec<Item>| items.iter().map(Item::text).collect::<Vec<_>>().join(",");
         let mut fields: Vec<String> = self.fields.iter().map(field).collect();
         if self.plus {
             fields[5].insert(0, '+');
         }
-        fields.join(" ")
+        fields.join(" ").trim_start().to_owned()
     }
 
-    /// The nominal seconds in (`after`, `until`].
-    pub(crate) fn instants(&self, after: i64, until: i64) -> Vec<i64> {
+    /// Whether the wall clock at a second matches, whatever time changes make of it.
+    pub(crate) fn matches_at(&self, second: i64) -> bool {
+        self.matches(zone(self.zone).to_datetime(timestamp(second)))
+    }
+
+    /// The nominal seconds in (`after`, `until`], and how they stand to time changes.
+    pub(crate) fn judged(&self, after: i64, until: i64) -> Vec<(i64, Note)> {
         let zone = zone(self.zone);
-        let wall = |second| zone.to_datetime(timestamp(second));
-        (after + 1..=until)
-            .filter(|second| {
-                let here = wall(*second);
-                if self.matches(here) && self.takes(&zone, *second, here) {
-                    return true;
-                }
-                // The first second after a gap takes what fell into it.
-                let seconds = here.duration_since(wall(*second - 1)).as_secs() - 1;
-                let run_after = !self.wildcard() && self.dst_gap == DstGap::RunAfter;
-                run_after && seconds > 0 && seconds <= 3 * 3600 && {
-                    let missed = |back: i64| here - jiff::SignedDuration::from_secs(back);
-                    (1..=seconds).any(|back| self.matches(missed(back)))
-                }
-            })
-            .collect()
+        let mut before = zone.to_datetime(timestamp(after));
+        let judge = |second| {
+            let here = zone.to_datetime(timestamp(second));
+            let skipped = here.duration_since(before).as_secs() - 1;
+            before = here;
+            Some((second, self.judge(&zone, second, here, skipped)?))
+        };
+        (after + 1..=until).filter_map(judge).collect()
+    }
+
+    /// What a second is, at which the wall shows `here`, having skipped so many seconds since the one before.
+    fn judge(&self, zone: &TimeZone, second: i64, here: DateTime, skipped: i64) -> Option<Note> {
+        let pass = self.matches(here).then(|| pass(zone, second, here)).filter(|pass| self.takes(*pass));
+        // The first second after a gap takes what fell into it.
+        let run_after = !self.wildcard() && self.dst_gap == DstGap::RunAfter;
+        pass.or_else(|| {
+            let missed = |back| self.matches(here - jiff::SignedDuration::from_secs(back));
+            let gap = run_after && skipped > 0 && skipped <= 3 * 3600;
+            (gap && (1..=skipped).any(missed)).then_some(Note::MovedFromGap)
+        })
     }
 
     fn wildcard(&self) -> bool {
@@ -86,28 +111,22 @@ impl Reference {
     }
 
     /// Whether this pass of a wall that exists twice counts.
-    fn takes(&self, zone: &TimeZone, second: i64, here: DateTime) -> bool {
-        let AmbiguousOffset::Fold { before, after } = zone.to_ambiguous_timestamp(here).offset() else {
-            return true;
-        };
-        if self.wildcard() || before.seconds() - after.seconds() > 3 * 3600 {
-            return true;
-        }
-        let first = zone.to_offset(timestamp(second)) == before;
-        match self.dst_overlap {
-            DstOverlap::First => first,
-            DstOverlap::Second => !first,
-            DstOverlap::Both => true,
+    fn takes(&self, pass: Note) -> bool {
+        match (pass, self.dst_overlap) {
+            _ if self.wildcard() => true,
+            (Note::FirstPass, DstOverlap::Second) | (Note::SecondPass, DstOverlap::First) => false,
+            _ => true,
         }
     }
 
     fn matches(&self, at: DateTime) -> bool {
         let [second, minute, hour, date, month, weekday] = &self.fields;
         let any = |items: &Vec<Item>, value: i8, low| items.iter().any(|item| item.has(value as u32, low));
+        let on_the_minute = second.is_empty() && at.second() == 0;
         let by_date = date.iter().any(|item| item.has_date(at));
         let by_weekday = weekday.iter().any(|item| item.has_weekday(at));
         let both = self.plus || self.day_match == DayMatch::All || starred(date) || starred(weekday);
-        any(second, at.second(), 0)
+        (on_the_minute || any(second, at.second(), 0))
             && any(minute, at.minute(), 0)
             && any(hour, at.hour(), 0)
             && any(month, at.month(), 1)
@@ -115,8 +134,18 @@ impl Reference {
     }
 }
 
+/// Which pass of its wall a second is in; a jump of more than three hours makes no passes.
+fn pass(zone: &TimeZone, second: i64, here: DateTime) -> Note {
+    match zone.to_ambiguous_timestamp(here).offset() {
+        AmbiguousOffset::Fold { before, after } if before.seconds() - after.seconds() <= 3 * 3600 => {
+            if zone.to_offset(timestamp(second)) == before { Note::FirstPass } else { Note::SecondPass }
+        }
+        _ => Note::Normal,
+    }
+}
+
 fn starred(items: &[Item]) -> bool {
-    matches!(items[0], Item::Every | Item::Step(_))
+    matches!(items.first(), Some(Item::Every | Item::Any | Item::Step(_)))
 }
 
 impl Item {
@@ -126,6 +155,9 @@ impl Item {
             Self::Step(step) => format!("*/{step}"),
             Self::One(value) => value.to_string(),
             Self::Range(low, high) => format!("{low}-{high}"),
+            Self::Stepped(low, high, step) => format!("{low}-{high}/{step}"),
+            Self::Any => "?".to_owned(),
+            Self::Named(name, _) => (*name).to_owned(),
             Self::Last => "L".to_owned(),
             Self::LastWeekday => "LW".to_owned(),
             Self::Nearest(day) => format!("{day}W"),
@@ -136,10 +168,13 @@ impl Item {
 
     fn has(&self, value: u32, low: u32) -> bool {
         match *self {
-            Self::Every => true,
+            Self::Every | Self::Any => true,
             Self::Step(step) => (value - low).is_multiple_of(step),
-            Self::One(only) => value == only,
+            Self::One(only) | Self::Named(_, only) => value == only,
             Self::Range(from, to) => (from..=to).contains(&value),
+            Self::Stepped(from, to, step) => {
+                (from..=to).contains(&value) && (value - from).is_multiple_of(step)
+            }
             _ => false,
         }
     }
@@ -195,64 +230,4 @@ pub(crate) fn changes(name: &str) -> Vec<i64> {
         .map(|change| change.timestamp().as_second())
         .take_while(|second| *second < 2_840_140_800)
         .collect()
-}
-
-fn field(low: u32, high: u32) -> impl Strategy<Value = Vec<Item>> {
-    let one = move || (low..=high).prop_map(Item::One);
-    let range = move || (low..=high, low..=high).prop_map(|(a, b)| Item::Range(a.min(b), a.max(b)));
-    prop_oneof![
-        3 => Just(vec![Item::Every]),
-        2 => (1..=high).prop_map(|step| vec![Item::Step(step)]),
-        3 => one().prop_map(|item| vec![item]),
-        // The edges of hours and minutes are the edges of gaps and overlaps.
-        2 => prop_oneof![Just(low), Just(high)].prop_map(|edge| vec![Item::One(edge)]),
-        3 => prop::collection::vec(prop_oneof![one(), range()], 1..4),
-    ]
-}
-
-fn hours() -> impl Strategy<Value = Vec<Item>> {
-    // Most time changes are at night.
-    let night = prop::collection::vec((0_u32..5).prop_map(Item::One), 1..4);
-    prop_oneof![2 => night, 1 => Just(vec![Item::One(23)]), 2 => field(0, 23)]
-}
-
-fn dates() -> impl Strategy<Value = Vec<Item>> {
-    let marked = prop_oneof![
-        Just(Item::Last),
-        Just(Item::LastWeekday),
-        (1_u32..=31).prop_map(Item::Nearest),
-        (1_u32..=31).prop_map(Item::One)
-    ];
-    prop_oneof![4 => Just(vec![Item::Every]), 3 => field(1, 31), 2 => prop::collection::vec(marked, 1..3)]
-}
-
-fn weekdays() -> impl Strategy<Value = Vec<Item>> {
-    let marked = prop_oneof![
-        (0_u32..=7).prop_map(Item::LastOf),
-        (0_u32..=7, 1_u32..=5).prop_map(|(weekday, nth)| Item::Nth(weekday, nth)),
-        (0_u32..=7).prop_map(Item::One)
-    ];
-    prop_oneof![4 => Just(vec![Item::Every]), 3 => field(0, 7), 2 => prop::collection::vec(marked, 1..3)]
-}
-
-/// A random text and options; the zone is the caller's.
-pub(crate) fn spec() -> impl Strategy<Value = Reference> {
-    let seconds = prop_oneof![5 => Just(vec![Item::One(0)]), 1 => field(0, 59)];
-    let months = prop_oneof![4 => Just(vec![Item::Every]), 1 => field(1, 12)];
-    let fields = (seconds, field(0, 59), hours(), dates(), months, weekdays());
-    let options = (
-        prop_oneof![3 => Just(DayMatch::Any), 1 => Just(DayMatch::All)],
-        prop_oneof![3 => Just(DstGap::RunAfter), 1 => Just(DstGap::Skip)],
-        prop_oneof![2 => Just(DstOverlap::First), 1 => Just(DstOverlap::Second), 1 => Just(DstOverlap::Both)],
-    );
-    (fields, options, prop::bool::weighted(0.1)).prop_map(
-        |((second, minute, hour, date, month, weekday), (day_match, dst_gap, dst_overlap), plus)| Reference {
-            fields: [second, minute, hour, date, month, weekday],
-            plus,
-            zone: "UTC",
-            day_match,
-            dst_gap,
-            dst_overlap,
-        },
-    )
 }
