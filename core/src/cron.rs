@@ -42,6 +42,10 @@ mod engine;
 
 pub mod zone;
 
+mod horizon;
+
+mod never;
+
 mod parsed;
 
 mod search;

@@ -58,16 +58,54 @@ fn the_next_instant_is_found_in_microseconds() {
 }
 
 #[test]
-fn the_rarest_text_is_searched_in_milliseconds_and_an_impossible_one_refused_as_fast() {
-    // A 29th of February that is a fifth Saturday comes every 28 years, and every 40 around 2100.
+fn the_rarest_texts_are_searched_in_milliseconds() {
+    for text in ["0 0 29 2 +6#5", "0 0 29 2 +1L", "30 2 29 2,3 +0", "0 0 29W 2 +5#4", "59 59 23 29W 2 +MONL"]
+    {
+        let spec = CronText { dst_gap: DstGap::Skip, ..spec(text, "Europe/Berlin") };
+        let cron = Cron::parse(&spec).expect("parses");
+        // The longest way from one to the next: forty years, where 2100, 2200, … have no leap day.
+        let walked = std::iter::successors(cron.next(start()), |found| cron.next(found.at));
+        let found: Vec<Timestamp> = walked.take(40).map(|found| found.at).collect();
+        let longest = found.windows(2).max_by_key(|pair| pair[1].since(pair[0])).expect("a pair");
+        let forwards = each(10, || {
+            black_box(cron.next(longest[0]));
+        });
+        let backwards = each(10, || {
+            black_box(cron.prev(longest[1]));
+        });
+        let years = longest[1].since(longest[0]).as_millis() / YEAR.as_millis();
+        eprintln!("{text}: next {forwards:?}, prev {backwards:?} over {years} years");
+        assert!(forwards.max(backwards) < Duration::from_millis(50), "{text}: {forwards:?}, {backwards:?}");
+    }
     let rare = Cron::parse(&spec("0 0 29 2 +6#5", "Europe/Berlin")).expect("parses");
     let found = rare.next(parse_instant("2076-03-01T00:00:00Z").expect("an instant"));
     assert_eq!(found.map(|found| found.at), parse_instant("2116-02-28T23:00:00Z"));
-    let never = each(10, || {
-        black_box(Cron::parse(&spec("0 0 30 2 *", "Europe/Berlin")).expect_err("refused"));
-    });
-    eprintln!("refusing what never fires: {never:?}");
-    assert!(never < Duration::from_millis(20), "{never:?}");
+}
+
+#[test]
+fn what_never_fires_is_refused_in_milliseconds() {
+    for text in [
+        "0 0 30 2 *",
+        "0 0 31 2,4,6,9,11 *",
+        "0 0 30,31 2 +MON",
+        "0 0 30W 2 *",
+        "0 0 1-7 * +1#2",
+        "0 0 1-21 * +FRIL",
+        "0 0 1-28 2 +1#5",
+        "0 0 8-31 * +0#1",
+        "30 2 * 3 0L",
+        "*/30 2 25-31 3 +0",
+        "* * 2 29 3 +SUN",
+    ] {
+        let spec = CronText { dst_gap: DstGap::Skip, ..spec(text, "Europe/Berlin") };
+        let error = Cron::parse(&spec).expect_err(text);
+        assert!(error.detail.contains("never fires"), "{text}: {error:?}");
+        let took = each(10, || {
+            black_box(Cron::parse(&spec).is_err());
+        });
+        eprintln!("refusing {text}: {took:?}");
+        assert!(took < Duration::from_millis(20), "{text}: {took:?}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::engine::Engine;
 use super::pattern::Pattern;
 use super::wall::Wall;
 use super::zone::Zone;
-use super::{Class, CronError, CronText, DstGap, DstOverlap};
+use super::{Class, CronError, CronText, DstGap, DstOverlap, never};
 
 /// The meaning of a [`CronText`].
 pub(super) struct Parsed {
@@ -33,7 +33,7 @@ impl Parsed {
     /// Reads and judges a text and its zone.
     pub(super) fn read(spec: &CronText<'_>) -> Result<Self, CronError> {
         let written = dialect::read(spec.text, spec.day_match)?;
-        Ok(Self {
+        let parsed = Self {
             pattern: written.pattern,
             class: written.class,
             zone: Zone::named(spec.time_zone)?,
@@ -43,7 +43,9 @@ impl Parsed {
             with_seconds: written.with_seconds,
             uneven: written.uneven,
             engine: OnceLock::new(),
-        })
+        };
+        never::check(&parsed)?;
+        Ok(parsed)
     }
 
     /// The first wall clock at or after `from` that matches.

@@ -5,7 +5,7 @@
 
 use campanile_core::cron::{DayMatch, DstGap, DstOverlap, Note};
 use jiff::civil::DateTime;
-use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
+use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 mod draw;
 
@@ -96,7 +96,7 @@ impl Reference {
 
     /// What a second is, at which the wall shows `here`, having skipped so many seconds since the one before.
     fn judge(&self, zone: &TimeZone, second: i64, here: DateTime, skipped: i64) -> Option<Note> {
-        let pass = self.matches(here).then(|| pass(zone, second, here)).filter(|pass| self.takes(*pass));
+        let pass = self.matches(here).then(|| pass(zone, second)).filter(|pass| self.takes(*pass));
         // The first second after a gap takes what fell into it.
         let run_after = !self.wildcard() && self.dst_gap == DstGap::RunAfter;
         pass.or_else(|| {
@@ -135,11 +135,28 @@ impl Reference {
 }
 
 /// Which pass of its wall a second is in; a jump of more than three hours makes no passes.
-fn pass(zone: &TimeZone, second: i64, here: DateTime) -> Note {
-    match zone.to_ambiguous_timestamp(here).offset() {
-        AmbiguousOffset::Fold { before, after } if before.seconds() - after.seconds() <= 3 * 3600 => {
-            if zone.to_offset(timestamp(second)) == before { Note::FirstPass } else { Note::SecondPass }
-        }
+///
+/// Found by looking for the other second that shows the same wall. jiff's own answer (1.0.2) is wrong where the listed
+/// changes of a zone end with one that changes nothing (Nuuk, October 2023): it finds an overlap that never was.
+fn pass(zone: &TimeZone, second: i64) -> Note {
+    const FAR: i64 = 3 * 3600;
+    let offset = |second| i64::from(zone.to_offset(timestamp(second)).seconds());
+    let here = offset(second);
+    let shown_at = |other: i64| other + offset(other) == second + here;
+    let is_pass = |distance: i64, other: i64| (1..=FAR).contains(&distance) && shown_at(other);
+    let after = zone.following(timestamp(second)).map(|change| change.timestamp().as_second());
+    let before = zone.preceding(timestamp(second + 1)).map(|change| change.timestamp().as_second());
+    let comes_again = after.take_while(|change| *change <= second + FAR).any(|change| {
+        let distance = here - offset(change);
+        is_pass(distance, second + distance)
+    });
+    let has_been = before.take_while(|change| *change > second - FAR).any(|change| {
+        let distance = offset(change - 1) - here;
+        is_pass(distance, second - distance)
+    });
+    match (comes_again, has_been) {
+        (_, true) => Note::SecondPass,
+        (true, _) => Note::FirstPass,
         _ => Note::Normal,
     }
 }

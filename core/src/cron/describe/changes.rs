@@ -6,13 +6,8 @@ use super::every;
 use crate::cron::field::Field;
 use crate::cron::parsed::Parsed;
 use crate::cron::pattern::Times;
-use crate::cron::wall::{DAY, Month};
-use crate::cron::zone::{LAST, Shift, tzdb_version};
-use crate::cron::{Class, DstGap, DstOverlap};
-
-/// How far time changes are looked at: as long as the tz data list single ones (until 2087), and then the 400 years after
-/// which the calendar, and with it every rule and every pattern, begins again.
-const HORIZON: i64 = 500 * 366 * DAY;
+use crate::cron::zone::Shift;
+use crate::cron::{Class, DstGap, DstOverlap, horizon};
 
 /// `; not run when clocks skip it, run both times when clocks repeat it`, or nothing.
 pub(super) fn told(cron: &Parsed) -> String {
@@ -67,8 +62,7 @@ fn usual(times: Times) -> Habit {
 /// Whether a time change from the year of the tz data on makes a difference: by what it skips, by what it repeats.
 fn touched(cron: &Parsed) -> (bool, bool) {
     let (mut skips, mut repeats) = (false, false);
-    let mut from = year_of_the_data();
-    let end = (from + HORIZON).min(LAST);
+    let (mut from, end) = (horizon::begin(), horizon::end());
     while let Some(shift) = cron.zone.segment_at(from).closed.filter(|shift| shift.at <= end) {
         skips = skips || skips_a_match(cron, &shift);
         repeats = repeats || repeats_a_match(cron, &shift);
@@ -90,13 +84,6 @@ fn skips_a_match(cron: &Parsed, shift: &Shift) -> bool {
 fn repeats_a_match(cron: &Parsed, shift: &Shift) -> bool {
     let repeated = shift.repeated();
     cron.pattern.next(repeated.start).is_some_and(|wall| wall < repeated.end)
-}
-
-/// The second at which it begins. No clock is read here, and what clocks did before is history.
-fn year_of_the_data() -> i64 {
-    let version = tzdb_version().unwrap_or_default();
-    let year = version.get(..4).and_then(|year| year.parse().ok()).unwrap_or(2026);
-    Month { year, month: 1 }.first_day() * DAY
 }
 
 #[cfg(test)]
