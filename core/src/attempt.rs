@@ -56,6 +56,8 @@ pub enum Verdict {
     Gone,
     /// The request never left (no connection): certain not to have had an effect.
     NotSent,
+    /// Its holder stopped it, as it was asked to.
+    Stopped,
 }
 
 /// How an attempt ended, as the log knows it.

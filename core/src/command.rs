@@ -9,15 +9,17 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::Report;
+use crate::backfill::BackfillPlan;
+use crate::calendar::Calendar;
 use crate::definition::{Definition, Overlap, ScheduleName};
 use crate::event::SkipReason;
 use crate::firing::{FiringId, Kind};
-use crate::id::{AttemptNumber, Epoch, LogIndex, NodeId, Revision, Term, Uid};
+use crate::id::{AttemptNumber, BackfillId, Epoch, LogIndex, NodeId, Revision, Run, Term, Uid};
 use crate::reply::Fingerprint;
 use crate::time::{Span, Timestamp};
 
 /// The version of this vocabulary on disk and wire.
-pub const SCHEMA: u16 = 1;
+pub const SCHEMA: u16 = 2;
 
 /// One entry of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +55,28 @@ pub enum Body {
     Trigger(Trigger),
     /// Give a new node an id that was never given before.
     AdmitNode(AdmitNode),
+    /// Put and remove a set of schedules, all or none.
+    Apply(Apply),
+    /// Skip ahead.
+    SetMark(SetMark),
+    /// Fire a nominal instant once more.
+    Rerun(Rerun),
+    /// Stop a firing.
+    CancelFiring(CancelFiring),
+    /// Begin to fire the instants of a range again.
+    CreateBackfill(CreateBackfill),
+    /// The next instants of a backfill.
+    StepBackfill(StepBackfill),
+    /// End a backfill before its time.
+    CancelBackfill(CancelBackfill),
+    /// Create or replace a calendar.
+    PutCalendar(PutCalendar),
+    /// Remove a calendar.
+    DeleteCalendar(DeleteCalendar),
+    /// The leader plans with another version of the time-zone data than its predecessor.
+    UseZones(UseZones),
+    /// Look again when schedules are next due, after calendars or zones changed.
+    Refresh(Refresh),
 }
 
 /// A leader takes office.
@@ -69,6 +93,8 @@ pub struct LeaderEpoch {
 /// Everything that one look at the due index found, a bounded batch.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tick {
+    /// The last change of the calendars that it was planned with; another one makes all its instants stale.
+    pub rules_at: LogIndex,
     /// The common case, small on purpose: one instant that fires in time.
     pub on_time: Vec<OnTime>,
     /// Everything else that schedules are due for.
@@ -77,6 +103,17 @@ pub struct Tick {
     pub lease_ends: Vec<(FiringId, AttemptNumber)>,
     /// Pauses whose `until` has come.
     pub pause_ends: Vec<PauseEnd>,
+}
+
+impl Tick {
+    /// Whether it decides nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.on_time.is_empty()
+            && self.decisions.is_empty()
+            && self.lease_ends.is_empty()
+            && self.pause_ends.is_empty()
+    }
 }
 
 /// One instant of one schedule fires in time.
@@ -101,16 +138,29 @@ pub struct Decision {
     pub revision: Revision,
     /// The mark that was planned from; another one makes this a no-op.
     pub after: Timestamp,
+    /// The last change of the calendars that it was planned with; another one makes this a no-op.
+    pub rules_at: LogIndex,
     /// Runs of skipped instants, in order.
     pub skips: Vec<Skip>,
     /// Instants that fire, in order.
-    pub fire: Vec<(Timestamp, Kind)>,
+    pub fire: Vec<Fire>,
     /// Everything up to here is decided.
     pub mark: Timestamp,
     /// The instant after the mark.
     pub next_at: Option<Timestamp>,
     /// The schedule cannot be evaluated, for this reason: nothing is decided, it is parked.
     pub park: Option<Box<str>>,
+}
+
+/// An instant that fires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fire {
+    /// Which.
+    pub nominal: Timestamp,
+    /// Why.
+    pub kind: Kind,
+    /// How long after its nominal it may begin (`jitter`).
+    pub delay: Span,
 }
 
 /// A run of skipped instants.
@@ -235,6 +285,8 @@ pub struct PutSchedule {
     pub since: Timestamp,
     /// The first instant of the new definition after that.
     pub next_at: Option<Timestamp>,
+    /// The last change of the calendars that `next_at` was planned with.
+    pub rules_at: LogIndex,
     /// Who asks.
     pub request: Request,
 }
@@ -300,6 +352,169 @@ pub struct Trigger {
     pub overlap: Option<Overlap>,
     /// Who asks.
     pub request: Request,
+}
+
+/// Put and remove a set of schedules, all or none. Each part is refused as it would be alone, and then all are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Apply {
+    /// What is put, each name once, at most [`crate::id::CREATES_PER_ENTRY`].
+    pub puts: Vec<PutSchedule>,
+    /// What is removed, none of the names above.
+    pub prunes: Vec<DeleteSchedule>,
+    /// Who asks.
+    pub request: Request,
+}
+
+/// Skip ahead: everything up to `to` is decided, skipped. (Going back is a [`CreateBackfill`]: a mark never retreats.)
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetMark {
+    /// The schedule's name.
+    pub name: ScheduleName,
+    /// What the proposer saw under that name.
+    pub seen: Option<Seen>,
+    /// What it is due for up to `at`, for an active schedule.
+    pub before: Option<Decision>,
+    /// The mark after this; later than the one before.
+    pub to: Timestamp,
+    /// The instants that are skipped by it, if there are any.
+    pub skip: Option<Skip>,
+    /// The first instant after `to`.
+    pub next_at: Option<Timestamp>,
+    /// Who asks.
+    pub request: Request,
+}
+
+/// Fire a nominal instant once more, or, with a run of zero, one that has not fired.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rerun {
+    /// The identity of the new firing: a run that no firing of this nominal has had, as the proposer read in the ledger.
+    pub firing: FiringId,
+    /// Why it exists: [`Kind::Rerun`], or [`Kind::Manual`] for a trigger that names its nominal.
+    pub kind: Kind,
+    /// How many firings of this schedule had been made below the mark when the proposer read the ledger; another number
+    /// makes this raced.
+    pub refired: u64,
+    /// Instead of the definition's payload.
+    pub payload: Option<Box<str>>,
+    /// Instead of the definition's overlap policy.
+    pub overlap: Option<Overlap>,
+    /// Who asks.
+    pub request: Request,
+}
+
+/// Stop a firing: it is settled as cancelled at once, and what its holder says of it later is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CancelFiring {
+    /// Which.
+    pub firing: FiringId,
+    /// Who asks.
+    pub request: Request,
+}
+
+/// Begin to fire the nominal instants of `(after, until]` again, or those of them that have not fired.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreateBackfill {
+    /// The schedule's name.
+    pub name: ScheduleName,
+    /// What the proposer saw under that name.
+    pub seen: Option<Seen>,
+    /// How.
+    pub plan: BackfillPlan,
+    /// How many nominal instants the range has.
+    pub instants: u64,
+    /// Who asks.
+    pub request: Request,
+}
+
+/// The next instants of a backfill, as the proposer read in definitions and ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepBackfill {
+    /// Which.
+    pub id: BackfillId,
+    /// Where it stood when this was planned; another place makes this stale.
+    pub after: Timestamp,
+    /// The revision that was planned with.
+    pub revision: Revision,
+    /// The last change of the calendars that it was planned with.
+    pub rules_at: LogIndex,
+    /// How many firings of the schedule had been made below the mark when the proposer read the ledger.
+    pub refired: u64,
+    /// The instants that fire, in order, each with a run that no firing of it has had.
+    pub fire: Vec<(Timestamp, Run)>,
+    /// How many instants up to `to` are passed over, since they have fired.
+    pub passed: u64,
+    /// Everything up to here is done.
+    pub to: Timestamp,
+    /// Nothing is left after that.
+    pub done: bool,
+    /// It cannot go on, for this reason.
+    pub failure: Option<Box<str>>,
+}
+
+/// End a backfill before its time. What it has fired goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CancelBackfill {
+    /// Which.
+    pub id: BackfillId,
+    /// Who asks.
+    pub request: Request,
+}
+
+/// Create or replace a calendar.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PutCalendar {
+    /// Its name: one segment like those of schedules.
+    pub name: Box<str>,
+    /// What it holds.
+    pub calendar: Arc<Calendar>,
+    /// What must be so.
+    pub condition: Condition,
+    /// Who asks.
+    pub request: Request,
+}
+
+/// Remove a calendar; refused while a schedule names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeleteCalendar {
+    /// Its name.
+    pub name: Box<str>,
+    /// What must be so.
+    pub condition: Condition,
+    /// Who asks.
+    pub request: Request,
+}
+
+/// The leader plans with this version of the time-zone data; from here on schedules are looked at again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UseZones {
+    /// Such as `2026b`.
+    pub version: Box<str>,
+}
+
+/// Schedules whose next instant is another one now. It corrects when they are looked at; what is decided, is decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refresh {
+    /// Where the look began; another place makes this stale.
+    pub after: Option<Uid>,
+    /// The last change of calendars and zones that was planned with.
+    pub rules_at: LogIndex,
+    /// Those that moved.
+    pub moved: Vec<Moved>,
+    /// Everything up to here has been looked at; `None` when all have.
+    pub to: Option<Uid>,
+}
+
+/// A schedule whose next instant is another one now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// Which.
+    pub uid: Uid,
+    /// The revision that was planned with.
+    pub revision: Revision,
+    /// The mark that was planned from.
+    pub after: Timestamp,
+    /// The next instant.
+    pub next_at: Option<Timestamp>,
 }
 
 /// Give a new node an id.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::{MAX_SPECS, MIN_EVERY, Spec, Window};
+use crate::spec::{Exclusion, MAX_EXCLUDED_DATES, MAX_EXCLUSIONS, MAX_SPECS, MIN_EVERY, Spec, Window};
 use crate::time::Span;
 
 /// The largest payload, in bytes of its JSON text: what fits into one log entry (100 KiB) beside the rest of a
@@ -20,6 +20,10 @@ pub const MAX_DEFINITION: usize = 90 * 1024;
 pub const MAX_LABELS: usize = 64;
 /// The longest name, in characters.
 pub const MAX_NAME: usize = 200;
+/// The most firings that `overlap` may let wait for the one that runs.
+pub const MAX_QUEUE: u32 = 10_000;
+/// The longest spread of the dispatch.
+pub const MAX_JITTER: Span = Span::from_secs(86_400);
 
 /// Namespace and name of a schedule, unique among those that exist: `namespace/name`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -116,6 +120,8 @@ fn check_segment(text: &str) -> Result<(), &'static str> {
 pub struct Definition {
     /// When: the union of these.
     pub specs: Vec<Spec>,
+    /// When not: an instant that one of these covers is not nominal.
+    pub exclude: Box<[Exclusion]>,
     /// What: where a firing goes.
     pub target: Target,
     /// JSON text sent with each firing; empty for none.
@@ -126,6 +132,8 @@ pub struct Definition {
     pub window: Window,
     /// The schedule is finished after so many firings; skips do not count.
     pub max_firings: Option<u64>,
+    /// All schedules with the same key are one to `overlap`: what runs of one runs for all of them.
+    pub concurrency_key: Option<Arc<str>>,
     /// How: shared, since most schedules have the same.
     pub policy: Arc<Policy>,
 }
@@ -166,6 +174,12 @@ pub struct Webhook {
 pub struct Policy {
     /// What becomes of a firing while another of the schedule runs.
     pub overlap: Overlap,
+    /// How many firings may wait for the one that runs; beyond, they are skipped as `overlap`.
+    pub queue_limit: u32,
+    /// How far the dispatch is spread behind the nominal instants.
+    pub jitter: Jitter,
+    /// What becomes of a schedule of which nothing more can come.
+    pub after_completion: AfterCompletion,
     /// What becomes of instants that were missed.
     pub catch_up: CatchUp,
     /// How often a firing may be sent.
@@ -184,6 +198,56 @@ pub enum Overlap {
     Allow,
     /// An instant that comes while another firing runs is skipped as `overlap`.
     Skip,
+    /// One may wait until the running one has settled; further ones are skipped as `overlap`.
+    QueueOne,
+    /// All wait in order, up to `queue_limit`.
+    QueueAll,
+    /// The running one is asked to stop, and the new one starts when it has settled; a newer one takes the place of one that
+    /// waits.
+    Replace,
+    /// The running one is settled as `cancelled` at once, its token is dead, and the new one starts.
+    Terminate,
+}
+
+impl Overlap {
+    /// Its name in the API and the command line.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Skip => "skip",
+            Self::QueueOne => "queue_one",
+            Self::QueueAll => "queue_all",
+            Self::Replace => "replace",
+            Self::Terminate => "terminate",
+        }
+    }
+}
+
+/// A spread of the dispatch, never of the nominal: the delay is made from (uid, nominal), so it is the same in every retry and
+/// on every node, and it never reaches the next nominal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Jitter {
+    /// Up to so long; zero is none.
+    Fixed(Span),
+    /// Up to a tenth of the distance from the previous nominal, at most 10 s.
+    Auto,
+}
+
+impl Default for Jitter {
+    fn default() -> Self {
+        Self::Fixed(Span::ZERO)
+    }
+}
+
+/// What becomes of a schedule of which nothing more can come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub enum AfterCompletion {
+    /// It stays, `finished`.
+    #[default]
+    Keep,
+    /// It is removed once its last firing has settled.
+    Delete,
 }
 
 /// What becomes of undecided instants older than the failover grace.
@@ -254,6 +318,9 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             overlap: Overlap::Allow,
+            queue_limit: 1_000,
+            jitter: Jitter::default(),
+            after_completion: AfterCompletion::Keep,
             catch_up: CatchUp::default(),
             delivery: Delivery::AtLeastOnce,
             retry: RetryPolicy::default(),
@@ -274,6 +341,22 @@ pub struct Flaw {
 }
 
 impl Definition {
+    /// Those specs to that target, and the default of everything else.
+    #[must_use]
+    pub fn new(specs: Vec<Spec>, target: Target) -> Self {
+        Self {
+            specs,
+            exclude: Box::default(),
+            target,
+            payload: "".into(),
+            about: About::default(),
+            window: Window::default(),
+            max_firings: None,
+            concurrency_key: None,
+            policy: Arc::default(),
+        }
+    }
+
     /// The bounds that hold for every definition, whoever made it. Cron texts are judged by [`crate::cron`].
     ///
     /// # Errors
@@ -297,13 +380,7 @@ impl Definition {
                 "split it into several schedules",
             );
         }
-        for (place, spec) in self.specs.iter().enumerate() {
-            if let Spec::Every { every, .. } = spec
-                && *every < MIN_EVERY
-            {
-                flaw(&format!("/specs/{place}/every"), format!("{every} is too short"), "at least 1s");
-            }
-        }
+        self.check_times(&mut flaw);
         if self.payload.len() > MAX_PAYLOAD {
             flaw(
                 "/payload",
@@ -333,7 +410,49 @@ impl Definition {
         if flaws.is_empty() { Ok(()) } else { Err(flaws) }
     }
 
+    fn check_times(&self, flaw: &mut impl FnMut(&str, String, &str)) {
+        for (place, spec) in self.specs.iter().enumerate() {
+            let Spec::Every { every, .. } = spec else { continue };
+            let pointer = format!("/specs/{place}/every");
+            if *every < MIN_EVERY {
+                flaw(&pointer, format!("{every} is too short"), "at least 1s");
+            } else if !every.as_millis().is_multiple_of(1_000) {
+                flaw(&pointer, format!("{every} is no whole number of seconds"), "such as 90s");
+            }
+        }
+        if self.exclude.len() > MAX_EXCLUSIONS {
+            flaw(
+                "/exclude",
+                format!("{} exclusions; at most {MAX_EXCLUSIONS}", self.exclude.len()),
+                "put dates into one calendar",
+            );
+        }
+        for (place, exclusion) in self.exclude.iter().enumerate() {
+            if let Exclusion::Dates { dates, .. } = exclusion
+                && !(1..=MAX_EXCLUDED_DATES).contains(&dates.len())
+            {
+                flaw(
+                    &format!("/exclude/{place}/dates"),
+                    format!("{} dates", dates.len()),
+                    "between 1 and 366; a calendar holds more",
+                );
+            }
+        }
+        if self.concurrency_key.as_deref().is_some_and(|key| !(1..=MAX_NAME).contains(&key.len())) {
+            flaw("/concurrency_key", "its length".into(), "between 1 and 200 bytes, or null");
+        }
+    }
+
     fn check_policy(&self, flaw: &mut impl FnMut(&str, String, &str)) {
+        let policy = &self.policy;
+        if !(1..=MAX_QUEUE).contains(&policy.queue_limit) {
+            flaw("/queue_limit", format!("{} waiting firings", policy.queue_limit), "between 1 and 10000");
+        }
+        if let Jitter::Fixed(jitter) = policy.jitter
+            && jitter > MAX_JITTER
+        {
+            flaw("/jitter", format!("{jitter} is too long"), "at most 1d, or \"auto\"");
+        }
         let retry = &self.policy.retry;
         if !(1..=1000).contains(&retry.max_attempts) {
             flaw("/retry/max_attempts", format!("{} attempts", retry.max_attempts), "between 1 and 1000");
@@ -374,7 +493,8 @@ impl Definition {
             + pairs(&webhook.headers)
             + webhook.url.len()
             + self.specs.len() * 400
-            + 256
+            + self.exclude.iter().map(Exclusion::weight).sum::<usize>()
+            + 512
     }
 }
 

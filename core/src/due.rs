@@ -4,10 +4,13 @@
 //! The tick loop of a schedule *is* its entry in the due index: one ticker serves all of them, and retries, lease ends and
 //! pauses come back through the same door.
 
+use std::sync::Arc;
+
 use imbl::OrdSet;
 
-use crate::firing::{Firing, FiringId, Phase};
-use crate::id::Uid;
+use crate::backfill::Backfill;
+use crate::firing::{Firing, FiringId, Lane, Phase};
+use crate::id::{BackfillId, LogIndex, Run, Uid};
 use crate::schedule::{Schedule, State};
 use crate::time::Timestamp;
 
@@ -22,6 +25,12 @@ pub struct DueIndex {
     leases: OrdSet<(Timestamp, FiringId)>,
     /// For the dispatcher: firings that may begin, from that instant on.
     work: OrdSet<(Timestamp, FiringId)>,
+    /// Firings that wait for those before them, in the order of their decision.
+    held: OrdSet<(Lane, LogIndex, FiringId)>,
+    /// Firings of schedules with a concurrency key that are live and do not wait for others.
+    keyed: OrdSet<(Arc<str>, FiringId)>,
+    /// For the leader: backfills that may fire more, from that instant on.
+    backfills: OrdSet<(Timestamp, BackfillId)>,
 }
 
 impl DueIndex {
@@ -41,22 +50,48 @@ impl DueIndex {
 
     /// Enters a firing by its phase.
     pub(crate) fn enter_firing(&mut self, firing: &Firing) {
-        let (set, at) = self.place_of(firing);
+        let Some((set, at)) = self.place_of(firing) else {
+            self.held.insert((firing.lane(), firing.decided.index, firing.id));
+            return;
+        };
         set.insert((at, firing.id));
+        if let Lane::Key(key) = firing.lane() {
+            self.keyed.insert((key, firing.id));
+        }
     }
 
     /// Takes a firing out as it was entered.
     pub(crate) fn leave_firing(&mut self, firing: &Firing) {
-        let (set, at) = self.place_of(firing);
+        let Some((set, at)) = self.place_of(firing) else {
+            self.held.remove(&(firing.lane(), firing.decided.index, firing.id));
+            return;
+        };
         set.remove(&(at, firing.id));
+        if let Lane::Key(key) = firing.lane() {
+            self.keyed.remove(&(key, firing.id));
+        }
     }
 
-    fn place_of(&mut self, firing: &Firing) -> (&mut OrdSet<(Timestamp, FiringId)>, Timestamp) {
+    /// Where a firing stands by time; none for one that waits for others.
+    fn place_of(&mut self, firing: &Firing) -> Option<(&mut OrdSet<(Timestamp, FiringId)>, Timestamp)> {
         match firing.phase {
-            Phase::Running(lease) => (&mut self.leases, lease.until),
-            Phase::Waiting { until } => (&mut self.work, until),
-            Phase::Queued => (&mut self.work, firing.decided.at),
+            Phase::Running(lease) => Some((&mut self.leases, lease.until)),
+            Phase::Waiting { until } => Some((&mut self.work, until)),
+            Phase::Queued => Some((&mut self.work, firing.decided.at)),
+            Phase::Held => None,
         }
+    }
+
+    /// Enters a backfill as it is now.
+    pub(crate) fn enter_backfill(&mut self, backfill: &Backfill) {
+        if backfill.has_room() {
+            self.backfills.insert((backfill.next_at, backfill.id));
+        }
+    }
+
+    /// Takes a backfill out as it was entered.
+    pub(crate) fn leave_backfill(&mut self, backfill: &Backfill) {
+        self.backfills.remove(&(backfill.next_at, backfill.id));
     }
 
     /// When a Tick has something to decide next.
@@ -81,6 +116,26 @@ impl DueIndex {
     /// Running firings by the end of their lease, the earliest first.
     pub fn leases(&self) -> impl Iterator<Item = (Timestamp, FiringId)> + '_ {
         self.leases.iter().copied()
+    }
+
+    /// The firings of a lane that wait for those before them, in the order of their decision.
+    pub fn held_in<'a>(&'a self, lane: &'a Lane) -> impl Iterator<Item = FiringId> + 'a {
+        let first = FiringId { uid: Uid(0), nominal: Timestamp::from_millis(i64::MIN), run: Run(0) };
+        self.held
+            .range((lane.clone(), LogIndex(0), first)..)
+            .take_while(move |(of, _, _)| of == lane)
+            .map(|(_, _, id)| *id)
+    }
+
+    /// The firings of all schedules with a concurrency key that do not wait for others.
+    pub fn keyed<'a>(&'a self, key: &'a Arc<str>) -> impl Iterator<Item = FiringId> + 'a {
+        let first = FiringId { uid: Uid(0), nominal: Timestamp::from_millis(i64::MIN), run: Run(0) };
+        self.keyed.range((key.clone(), first)..).take_while(move |(of, _)| of == key).map(|(_, id)| *id)
+    }
+
+    /// Backfills that may fire more from an instant on, the earliest first.
+    pub fn backfills(&self) -> impl Iterator<Item = (Timestamp, BackfillId)> + '_ {
+        self.backfills.iter().copied()
     }
 
     /// Firings that may begin from an instant on, the earliest first.

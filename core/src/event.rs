@@ -7,13 +7,15 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::{Lease, Report};
+use crate::backfill::{BackfillPlan, BackfillState};
+use crate::calendar::Calendar;
 use crate::definition::{Definition, ScheduleName};
 use crate::firing::{EndState, FiringId, Kind};
-use crate::id::{AttemptNumber, Epoch, NodeId, Revision, Term, Uid};
+use crate::id::{AttemptNumber, BackfillId, Epoch, NodeId, Revision, Term, Uid};
 use crate::time::{Span, Timestamp};
 
 /// The version of this vocabulary on disk and wire.
-pub const SCHEMA: u16 = 1;
+pub const SCHEMA: u16 = 2;
 
 /// One row of the ledger; its key (log index, n) stands beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,6 +141,79 @@ pub enum Event {
         /// Where its peers reach it.
         peer_address: Box<str>,
     },
+    /// A user skipped ahead.
+    MarkSet {
+        /// Which schedule.
+        uid: Uid,
+        /// Everything up to here is decided.
+        to: Timestamp,
+        /// Who.
+        by: Box<str>,
+    },
+    /// The holder of a firing was asked to stop.
+    StopAsked {
+        /// Which.
+        firing: FiringId,
+    },
+    /// A user stopped a firing, or a newer one took its place (`campanile`).
+    Cancelled {
+        /// Which.
+        firing: FiringId,
+        /// Who.
+        by: Box<str>,
+    },
+    /// A backfill began.
+    BackfillCreated {
+        /// Which.
+        id: BackfillId,
+        /// Of which schedule.
+        uid: Uid,
+        /// How.
+        plan: BackfillPlan,
+        /// How many nominal instants the range has.
+        instants: u64,
+        /// Who.
+        by: Box<str>,
+    },
+    /// A backfill has gone through its range, or was ended.
+    BackfillEnded {
+        /// Which.
+        id: BackfillId,
+        /// How, and what came of it.
+        state: BackfillState,
+        /// How many firings it has made.
+        fired: u64,
+    },
+    /// A calendar holds this from here on.
+    CalendarPut {
+        /// Its name.
+        name: Box<str>,
+        /// What it holds.
+        calendar: Arc<Calendar>,
+        /// Who.
+        by: Box<str>,
+    },
+    /// A calendar was removed.
+    CalendarDeleted {
+        /// Its name.
+        name: Box<str>,
+        /// Who.
+        by: Box<str>,
+    },
+    /// The leader plans with another version of the time-zone data from here on.
+    ZonesUsed {
+        /// The version.
+        version: Box<str>,
+    },
+    /// The next instant of a schedule is another one, since calendars or zones changed.
+    NextMoved {
+        /// Which schedule.
+        uid: Uid,
+        /// The one before; `None` for none.
+        from: Option<Timestamp>,
+        /// The one now.
+        to: Option<Timestamp>,
+    },
 }
 
 /// What follows from the end of an attempt.
@@ -205,7 +280,16 @@ impl Event {
             | Self::Resumed { uid, .. }
             | Self::Parked { uid, .. }
             | Self::Finished { uid } => Some(*uid),
-            Self::LeaderEpoch { .. } | Self::NodeAdmitted { .. } => None,
+            Self::StopAsked { firing } | Self::Cancelled { firing, .. } => Some(firing.uid),
+            Self::MarkSet { uid, .. } | Self::BackfillCreated { uid, .. } | Self::NextMoved { uid, .. } => {
+                Some(*uid)
+            }
+            Self::LeaderEpoch { .. }
+            | Self::NodeAdmitted { .. }
+            | Self::BackfillEnded { .. }
+            | Self::CalendarPut { .. }
+            | Self::CalendarDeleted { .. }
+            | Self::ZonesUsed { .. } => None,
         }
     }
 }

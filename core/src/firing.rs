@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::attempt::{AttemptEnd, Lease};
 use crate::definition::Definition;
-use crate::id::{AttemptNumber, Epoch, LogIndex, Revision, Run, Uid};
+use crate::id::{AttemptNumber, BackfillId, Epoch, LogIndex, Revision, Run, Uid};
 use crate::time::{Span, Timestamp};
 
 /// Which firing: the same in every retry and on every node.
@@ -90,6 +90,24 @@ pub enum Kind {
     CatchUp,
     /// A user triggered it.
     Manual,
+    /// A backfill fired it.
+    Backfill(BackfillId),
+    /// A user asked for it again.
+    Rerun,
+}
+
+impl Kind {
+    /// Its name in API, CLI and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Scheduled => "scheduled",
+            Self::CatchUp => "catch_up",
+            Self::Manual => "manual",
+            Self::Backfill(_) => "backfill",
+            Self::Rerun => "rerun",
+        }
+    }
 }
 
 /// A firing that is not settled yet. Settled ones leave the machine; their story is in the ledger.
@@ -114,6 +132,8 @@ pub struct Firing {
     pub attempt: AttemptNumber,
     /// How its last attempt ended, if one has.
     pub last_end: Option<AttemptEnd>,
+    /// Since when its holder is asked to stop, so that a newer one can start (`overlap: replace`).
+    pub stop_asked: Option<Timestamp>,
     /// What it waits for.
     pub phase: Phase,
 }
@@ -134,13 +154,15 @@ pub struct Decided {
 pub enum Phase {
     /// For somebody to begin it.
     Queued,
-    /// For an instant: the wait after a failed attempt.
+    /// For an instant: the spread of its dispatch, or the wait after a failed attempt.
     Waiting {
         /// It may begin from here on.
         until: Timestamp,
     },
     /// For its holder to settle it.
     Running(Lease),
+    /// For the firings before it to settle (`overlap`).
+    Held,
 }
 
 /// How a firing ended.
@@ -158,7 +180,30 @@ pub enum EndState {
     Unknown,
 }
 
+/// What is one to `overlap`: a schedule alone, or all schedules with the same concurrency key.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lane {
+    /// One schedule.
+    Own(Uid),
+    /// All with that key.
+    Key(Arc<str>),
+}
+
+impl Lane {
+    /// The lane of the firings of a definition.
+    #[must_use]
+    pub fn of(uid: Uid, definition: &Definition) -> Self {
+        definition.concurrency_key.as_ref().map_or(Self::Own(uid), |key| Self::Key(key.clone()))
+    }
+}
+
 impl Firing {
+    /// What is one with it to `overlap`.
+    #[must_use]
+    pub fn lane(&self) -> Lane {
+        Lane::of(self.id.uid, &self.definition)
+    }
+
     /// From its nominal instant to its decision.
     #[must_use]
     pub fn lateness(&self) -> Span {

@@ -44,8 +44,12 @@ number! {
     Epoch(u64)
 }
 number! {
-    /// One incarnation of a schedule: the log index of the command that created it.
+    /// One incarnation of a schedule: the log index of the command that created it, see [`Uid::of`].
     Uid(u64)
+}
+number! {
+    /// A backfill: the log index of the command that created it.
+    BackfillId(u64)
 }
 number! {
     /// Grows by one each time the definition of a schedule changes; the first is 1.
@@ -63,6 +67,21 @@ number! {
     /// A number that only grows per schedule name: the index of the Begin × 4096 + its place in that entry. Below 2^53,
     /// so that JSON readers keep it exactly. A receiver refuses an older one.
     FencingToken(u64)
+}
+
+/// How many schedules one entry may create.
+pub const CREATES_PER_ENTRY: usize = 4096;
+
+impl Uid {
+    /// The uid of the schedule that is created at `place` of the entry at `index`. Below 2^53, so that JSON readers keep it.
+    ///
+    /// # Panics
+    /// When `place` does not fit: the proposer bounds it, so this is a defect.
+    #[must_use]
+    pub fn of(index: LogIndex, place: usize) -> Self {
+        assert!(place < CREATES_PER_ENTRY, "an entry creates at most {CREATES_PER_ENTRY} schedules");
+        Self((place as u64) << 40 | index.0)
+    }
 }
 
 /// How many Begins fit into one log entry: the room that a [`FencingToken`] leaves for the place in its entry.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::AttemptEnd;
+use crate::backfill::Backfill;
 use crate::definition::Definition;
 use crate::firing::{Decided, Firing, FiringId, Kind, Phase};
 use crate::id::{AttemptNumber, LogIndex, NodeId, Revision};
@@ -15,11 +16,11 @@ use crate::invariant;
 use crate::machine::Machine;
 use crate::request::Remembered;
 use crate::schedule::Schedule;
-use crate::state::{Office, State};
+use crate::state::{NamedCalendar, Office, Rules, State};
 use crate::time::Timestamp;
 
 /// The version of the layout.
-pub const SCHEMA: u16 = 1;
+pub const SCHEMA: u16 = 2;
 
 /// A whole machine at one index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +32,9 @@ pub struct Image {
     schedules: Vec<Arc<Schedule>>,
     firings: Vec<Live>,
     requests: Vec<(Arc<str>, Arc<Remembered>)>,
+    backfills: Vec<Arc<Backfill>>,
+    calendars: Vec<(Arc<str>, Arc<NamedCalendar>)>,
+    rules: Rules,
 }
 
 /// A live firing; its definition only when it is not that of its schedule any more.
@@ -45,6 +49,7 @@ struct Live {
     overtaken_at: Option<Timestamp>,
     attempt: AttemptNumber,
     last_end: Option<AttemptEnd>,
+    stop_asked: Option<Timestamp>,
     phase: Phase,
 }
 
@@ -77,6 +82,13 @@ impl Image {
                 .iter()
                 .map(|(key, remembered)| (key.clone(), remembered.clone()))
                 .collect(),
+            backfills: state.backfills.values().cloned().collect(),
+            calendars: state
+                .calendars
+                .iter()
+                .map(|(name, calendar)| (name.clone(), calendar.clone()))
+                .collect(),
+            rules: state.rules.clone(),
         }
     }
 
@@ -96,8 +108,13 @@ impl Image {
             clock: self.clock,
             office: self.office,
             next_node: self.next_node,
+            calendars: self.calendars.into_iter().collect(),
+            rules: self.rules,
             ..State::default()
         };
+        for backfill in self.backfills {
+            state.insert_backfill(Arc::unwrap_or_clone(backfill));
+        }
         for schedule in self.schedules {
             if state.schedules.contains_key(&schedule.uid) || state.names.contains_key(&schedule.name) {
                 return Err(Damage(format!("schedule {} is in it twice", schedule.name)));
@@ -134,6 +151,7 @@ impl Live {
             overtaken_at: firing.overtaken_at,
             attempt: firing.attempt,
             last_end: firing.last_end,
+            stop_asked: firing.stop_asked,
             phase: firing.phase,
         }
     }
@@ -154,6 +172,7 @@ impl Live {
             overtaken_at: self.overtaken_at,
             attempt: self.attempt,
             last_end: self.last_end,
+            stop_asked: self.stop_asked,
             phase: self.phase,
         })
     }

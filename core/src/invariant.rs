@@ -5,6 +5,7 @@ use crate::due::DueIndex;
 use crate::firing::Phase;
 use crate::machine::Machine;
 use crate::schedule::State;
+use crate::spec::Exclusion;
 
 /// Looks for a contradiction.
 ///
@@ -32,9 +33,6 @@ fn names_and_schedules_agree(machine: &Machine) -> Result<(), String> {
 fn schedules_make_sense(machine: &Machine) -> Result<(), String> {
     for schedule in machine.schedules.values() {
         let name = &schedule.name;
-        if schedule.mark > machine.clock() {
-            return Err(format!("the mark of {name} is ahead of the log's time"));
-        }
         if schedule.next_at.is_some_and(|next_at| next_at <= schedule.mark) {
             return Err(format!("the next instant of {name} is not after its mark"));
         }
@@ -44,6 +42,15 @@ fn schedules_make_sense(machine: &Machine) -> Result<(), String> {
         let live = machine.live_of(schedule.uid).count();
         if live != schedule.live as usize {
             return Err(format!("{name} counts {} live firings of {live}", schedule.live));
+        }
+        let held = machine.live_of(schedule.uid).filter(|firing| firing.phase == Phase::Held).count();
+        if held != schedule.held as usize {
+            return Err(format!("{name} counts {} held firings of {held}", schedule.held));
+        }
+        for calendar in schedule.definition.exclude.iter().filter_map(Exclusion::calendar) {
+            if machine.calendar(calendar).is_none() {
+                return Err(format!("{name} names the calendar {calendar}, which does not exist"));
+            }
         }
     }
     Ok(())
@@ -72,5 +79,6 @@ fn indexes_are_what_they_would_be_built_anew(machine: &Machine) -> Result<(), St
     let mut due = DueIndex::default();
     machine.schedules.values().for_each(|schedule| due.enter(schedule));
     machine.live().for_each(|firing| due.enter_firing(firing));
+    machine.backfills.values().for_each(|backfill| due.enter_backfill(backfill));
     if due == machine.due { Ok(()) } else { Err("the due index is not what the state makes of it".into()) }
 }

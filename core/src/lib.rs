@@ -14,6 +14,8 @@ pub mod cron;
 
 pub mod spec;
 
+pub mod calendar;
+
 pub mod definition;
 
 pub mod series;
@@ -25,6 +27,8 @@ pub mod firing;
 pub mod schedule;
 
 pub mod retry;
+
+pub mod backfill;
 
 pub mod reply;
 

@@ -4,10 +4,17 @@
 //! [`crate::state`]. It must not know a clock, a zone, randomness or IO: those questions were answered by the proposer.
 //! A refusal is a [`Reply`]; a broken invariant is a panic, which stops the node while the others go on.
 
+mod backfill;
+mod calendar;
+mod cancel;
 mod decide;
 mod leader;
 mod lease;
+mod mark;
+mod overlap;
+mod rerun;
 mod schedule;
+mod set;
 mod settle;
 mod tick;
 mod trigger;
@@ -112,12 +119,23 @@ impl Turn<'_> {
             Body::Tick(command) => tick::tick(self, command),
             Body::Begin(command) => lease::begin(self, command),
             Body::Settle(command) => settle::settle(self, command),
-            Body::PutSchedule(command) => or_rejected(schedule::put(self, command)),
+            Body::PutSchedule(command) => or_rejected(schedule::put(self, command, 0).map(Reply::Schedule)),
             Body::DeleteSchedule(command) => or_rejected(schedule::delete(self, command)),
             Body::PauseSchedule(command) => or_rejected(schedule::pause(self, command)),
             Body::ResumeSchedule(command) => or_rejected(schedule::resume(self, command)),
             Body::Trigger(command) => or_rejected(trigger::trigger(self, command)),
             Body::AdmitNode(command) => leader::admit_node(self, command),
+            Body::Apply(command) => or_rejected(set::apply(self, command)),
+            Body::SetMark(command) => or_rejected(mark::set_mark(self, command)),
+            Body::Rerun(command) => or_rejected(rerun::rerun(self, command)),
+            Body::CancelFiring(command) => or_rejected(cancel::cancel(self, command)),
+            Body::CreateBackfill(command) => or_rejected(backfill::create(self, command)),
+            Body::StepBackfill(command) => backfill::step(self, command),
+            Body::CancelBackfill(command) => or_rejected(backfill::cancel(self, command)),
+            Body::PutCalendar(command) => or_rejected(calendar::put(self, command)),
+            Body::DeleteCalendar(command) => or_rejected(calendar::delete(self, command)),
+            Body::UseZones(command) => calendar::use_zones(self, command),
+            Body::Refresh(command) => calendar::refresh(self, command),
         }
     }
 
@@ -139,6 +157,20 @@ fn request_of(body: &Body) -> Option<&Request> {
         Body::ResumeSchedule(command) => Some(&command.request),
         Body::Trigger(command) => Some(&command.request),
         Body::AdmitNode(command) => Some(&command.request),
-        Body::LeaderEpoch(_) | Body::Tick(_) | Body::Begin(_) | Body::Settle(_) => None,
+        Body::Apply(command) => Some(&command.request),
+        Body::SetMark(command) => Some(&command.request),
+        Body::Rerun(command) => Some(&command.request),
+        Body::CancelFiring(command) => Some(&command.request),
+        Body::CreateBackfill(command) => Some(&command.request),
+        Body::CancelBackfill(command) => Some(&command.request),
+        Body::PutCalendar(command) => Some(&command.request),
+        Body::DeleteCalendar(command) => Some(&command.request),
+        Body::LeaderEpoch(_)
+        | Body::Tick(_)
+        | Body::Begin(_)
+        | Body::Settle(_)
+        | Body::StepBackfill(_)
+        | Body::UseZones(_)
+        | Body::Refresh(_) => None,
     }
 }

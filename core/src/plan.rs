@@ -5,14 +5,15 @@
 //! `apply` finds it stale and it is planned again. One schedule never harms another: what cannot be evaluated is parked.
 
 mod catch_up;
+mod jitter;
 mod write;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::command::{Decision, OnTime, PauseEnd, Tick};
 use crate::cron::CronCache;
-use crate::definition::Definition;
-use crate::id::Uid;
+use crate::definition::{Definition, Jitter};
+use crate::id::{LogIndex, Uid};
 use crate::schedule::{Schedule, State as ScheduleState};
 use crate::series::{BadSpec, Series};
 use crate::state::State;
@@ -69,7 +70,7 @@ impl Planner {
     /// Everything that is due at or before `now`, a bounded batch; `None` when nothing is. Ask again after it was
     /// applied: there may be more.
     pub fn tick(&mut self, state: &State, now: Timestamp) -> Option<Tick> {
-        let mut tick = Tick::default();
+        let mut tick = Tick { rules_at: state.rules_at(), ..Tick::default() };
         let mut room = self.options.instants_per_tick;
         for (_, uid) in state.due().schedules().take_while(|(at, _)| *at <= now) {
             if room == 0 {
@@ -80,29 +81,38 @@ impl Planner {
         let ended = state.due().leases().take_while(|(at, _)| *at <= now).take(room);
         tick.lease_ends
             .extend(ended.filter_map(|(_, id)| state.firing(id).map(|firing| (id, firing.attempt))));
-        (tick != Tick::default()).then_some(tick)
+        (!tick.is_empty()).then_some(tick)
     }
 
     /// Adds what a due schedule has to decide; answers how much room that takes.
     fn plan_schedule(&mut self, state: &State, uid: Uid, now: Timestamp, tick: &mut Tick) -> usize {
         let Some(schedule) = state.schedule(uid) else { return 0 };
         if let ScheduleState::Paused { until: Some(until), .. } = schedule.state {
-            return self.plan_pause_end(schedule, until, now, tick);
+            return self.plan_pause_end(state, schedule, until, now, tick);
         }
-        if let Ok(Some(on_time)) = self.guarded(schedule, |planner, schedule| planner.on_time(schedule, now))
+        if let Ok(Some(on_time)) =
+            self.guarded(schedule, |planner, schedule| planner.on_time(state, schedule, now))
         {
             tick.on_time.push(on_time);
             return 1;
         }
-        let decision = up_to_its_last_instant(self.decide(schedule, now));
+        let decision = up_to_its_last_instant(self.decide(state, schedule, now));
         let instants = 1 + decision.fire.len() + decision.skips.len();
         tick.decisions.push(decision);
         instants
     }
 
     /// The common case: exactly one instant is undecided, and it is not old.
-    fn on_time(&mut self, schedule: &Schedule, now: Timestamp) -> Result<Option<OnTime>, BadSpec> {
-        let series = self.series(&schedule.definition)?;
+    fn on_time(
+        &mut self,
+        state: &State,
+        schedule: &Schedule,
+        now: Timestamp,
+    ) -> Result<Option<OnTime>, BadSpec> {
+        if schedule.definition.policy.jitter != Jitter::default() {
+            return Ok(None); // A spread takes the larger form.
+        }
+        let series = self.series(state, &schedule.definition)?;
         #[cfg(feature = "plant-duplicates")]
         if let Some(again) = self.plant(schedule, &series) {
             return Ok(Some(again));
@@ -136,22 +146,23 @@ impl Planner {
 
     /// What becomes of the undecided instants of a schedule up to `now`, under its catch-up rule. A schedule that cannot
     /// be evaluated is to be parked.
-    pub fn decide(&mut self, schedule: &Schedule, now: Timestamp) -> Decision {
-        self.guard(schedule, |planner, schedule| {
-            let series = planner.series(&schedule.definition)?;
+    pub fn decide(&mut self, state: &State, schedule: &Schedule, now: Timestamp) -> Decision {
+        self.guard(state, schedule, |planner, schedule| {
+            let series = planner.series(state, &schedule.definition)?;
             Ok(catch_up::decide(&planner.options, schedule, &series, now))
         })
     }
 
     fn plan_pause_end(
         &mut self,
+        state: &State,
         schedule: &Schedule,
         until: Timestamp,
         now: Timestamp,
         tick: &mut Tick,
     ) -> usize {
-        let decision = self.guard(schedule, |planner, schedule| {
-            let series = planner.series(&schedule.definition)?;
+        let decision = self.guard(state, schedule, |planner, schedule| {
+            let series = planner.series(state, &schedule.definition)?;
             Ok(catch_up::end_pause(&planner.options, schedule, &series, until, now))
         });
         let instants = 1 + decision.fire.len() + decision.skips.len();
@@ -160,24 +171,29 @@ impl Planner {
     }
 
     /// What a pause leaves behind when it ends without catching up.
-    fn skip_pause(&mut self, schedule: &Schedule, now: Timestamp) -> Decision {
-        self.guard(schedule, |planner, schedule| {
-            let series = planner.series(&schedule.definition)?;
+    fn skip_pause(&mut self, state: &State, schedule: &Schedule, now: Timestamp) -> Decision {
+        self.guard(state, schedule, |planner, schedule| {
+            let series = planner.series(state, &schedule.definition)?;
             Ok(catch_up::skip_pause(schedule, &series, now))
         })
     }
 
-    fn series(&mut self, definition: &Definition) -> Result<Series, BadSpec> {
-        Series::of(definition, &mut self.crons)
+    /// The instants of a definition, under the calendars as they stand.
+    ///
+    /// # Errors
+    /// The first spec that cannot be evaluated.
+    pub fn series(&mut self, state: &State, definition: &Definition) -> Result<Series, BadSpec> {
+        Series::of(definition, state, &mut self.crons)
     }
 
     /// A decision, or the one that parks the schedule.
     fn guard(
         &mut self,
+        state: &State,
         schedule: &Schedule,
         plan: impl FnOnce(&mut Self, &Schedule) -> Result<Decision, BadSpec>,
     ) -> Decision {
-        self.guarded(schedule, plan).unwrap_or_else(|reason| parked(schedule, reason))
+        self.guarded(schedule, plan).unwrap_or_else(|reason| parked(schedule, state.rules_at(), reason))
     }
 
     /// Runs a plan of one schedule so that neither an impossible spec nor a panic in it reaches the others.
@@ -196,18 +212,19 @@ impl Planner {
 
 /// A tick moves the mark to a nominal instant, not to its own time.
 fn up_to_its_last_instant(mut decision: Decision) -> Decision {
-    let fired = decision.fire.last().map(|(nominal, _)| *nominal);
+    let fired = decision.fire.last().map(|fire| fire.nominal);
     let skipped = decision.skips.last().map(|skip| skip.to);
     decision.mark = fired.max(skipped).unwrap_or(decision.after);
     decision
 }
 
 /// The decision that parks a schedule: nothing is decided, its mark stays.
-fn parked(schedule: &Schedule, reason: String) -> Decision {
+fn parked(schedule: &Schedule, rules_at: LogIndex, reason: String) -> Decision {
     Decision {
         uid: schedule.uid,
         revision: schedule.revision,
         after: schedule.mark,
+        rules_at,
         skips: Vec::new(),
         fire: Vec::new(),
         mark: schedule.mark,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::attempt::Lease;
 use crate::firing::FiringId;
-use crate::id::{Epoch, LogIndex, NodeId, Revision, Uid};
+use crate::id::{BackfillId, Epoch, LogIndex, NodeId, Revision, Uid};
 use crate::time::Timestamp;
 
 /// The first 16 bytes of a hash over method, path and body of a request.
@@ -31,6 +31,18 @@ pub enum Reply {
     Overlapped,
     /// The new node's id.
     Admitted(NodeId),
+    /// What came of each part of a set, puts first, then prunes (`Changed` for what was removed).
+    Applied(Vec<Written>),
+    /// A firing was stopped.
+    Cancelled,
+    /// A backfill was created.
+    Backfill(BackfillId),
+    /// A backfill went on, or ended; `false` when another command had overtaken the plan.
+    Stepped(bool),
+    /// The calendar stands like this now, changed last there.
+    Calendar(Change, LogIndex),
+    /// Schedules were looked at again; `false` when another command had overtaken the plan.
+    Refreshed(bool),
     /// Nothing was done, for this reason.
     Rejected(Rejection),
 }
@@ -79,6 +91,8 @@ pub enum Refused {
     OtherAttempt,
     /// It waits for a later instant.
     NotYet(Timestamp),
+    /// It waits for the firings before it.
+    Held,
 }
 
 /// Why a command did nothing.
@@ -102,4 +116,10 @@ pub enum Rejection {
     Invalid(Box<str>),
     /// A bound of the cluster is reached.
     Limit(Box<str>),
+    /// A definition names a calendar that does not exist.
+    NoCalendar(Box<str>),
+    /// The calendar is named by so many schedules.
+    InUse(u32),
+    /// One part of a set was refused, and so the whole set: the part's place, puts first, and why.
+    Part(u32, Box<Rejection>),
 }

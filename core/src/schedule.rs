@@ -44,6 +44,10 @@ pub struct Schedule {
     pub fired: u64,
     /// How many firings are not settled yet.
     pub live: u32,
+    /// How many of those wait for the ones before them (`overlap`).
+    pub held: u32,
+    /// How many firings were made of instants below the mark: by backfills, re-runs and triggers that name their nominal.
+    pub refired: u64,
     /// The nominal of the last manual firing: the next one is later, so that two of one moment are told apart.
     pub triggered_at: Timestamp,
     /// Failed firings since the last success.

@@ -2,8 +2,12 @@
 //!
 //! Every search is exclusive. Only the proposer calls this; it reads zones by way of [`crate::cron`].
 
+use std::sync::Arc;
+
+use crate::calendar::Calendar;
 use crate::cron::{Cron, CronCache, CronError, Note, Occurrence};
 use crate::definition::Definition;
+use crate::id::LogIndex;
 use crate::spec::{Spec, Window};
 use crate::time::{Span, Timestamp};
 
@@ -12,6 +16,29 @@ use crate::time::{Span, Timestamp};
 pub struct Series {
     parts: Vec<Part>,
     window: Window,
+    rules_at: LogIndex,
+}
+
+/// The calendars that exclusions may name, at one place of the log.
+pub trait Calendars {
+    /// The calendar of that name.
+    fn calendar(&self, name: &str) -> Option<Arc<Calendar>>;
+    /// Where calendars or zones were last changed.
+    fn changed_at(&self) -> LogIndex;
+}
+
+/// No calendars at all.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoCalendars;
+
+impl Calendars for NoCalendars {
+    fn calendar(&self, _: &str) -> Option<Arc<Calendar>> {
+        None
+    }
+
+    fn changed_at(&self) -> LogIndex {
+        LogIndex(0)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -35,8 +62,19 @@ impl Series {
     ///
     /// # Errors
     /// The first spec that cannot be evaluated.
-    pub fn of(definition: &Definition, crons: &mut CronCache) -> Result<Self, BadSpec> {
-        Self::of_specs(&definition.specs, definition.window, crons)
+    pub fn of(
+        definition: &Definition,
+        calendars: &impl Calendars,
+        crons: &mut CronCache,
+    ) -> Result<Self, BadSpec> {
+        let series = Self::of_specs(&definition.specs, definition.window, crons)?;
+        Ok(Self { rules_at: calendars.changed_at(), ..series })
+    }
+
+    /// The place of the last change of calendars and zones that it was made with.
+    #[must_use]
+    pub fn rules_at(&self) -> LogIndex {
+        self.rules_at
     }
 
     /// The instants of specs inside a window.
@@ -50,8 +88,10 @@ impl Series {
             }
             Spec::Every { every, anchor } => Ok(Part::Every { every: *every, anchor: *anchor }),
             Spec::At(at) => Ok(Part::At(*at)),
+            Spec::Rule(_) => Err(BadSpec { place, error: no_rules_yet() }),
         };
-        Ok(Self { parts: specs.iter().enumerate().map(part).collect::<Result<_, _>>()?, window })
+        let parts = specs.iter().enumerate().map(part).collect::<Result<_, _>>()?;
+        Ok(Self { parts, window, rules_at: LogIndex(0) })
     }
 
     /// The first instant strictly after `after`.
@@ -135,6 +175,15 @@ impl Part {
             }
             Self::At(at) => u64::from(*at > after && *at <= until),
         }
+    }
+}
+
+fn no_rules_yet() -> CronError {
+    CronError {
+        kind: crate::cron::CronErrorKind::Cron,
+        column: None,
+        detail: "recurrence rules are not known yet".into(),
+        hint: String::new(),
     }
 }
 

@@ -9,6 +9,10 @@ use crate::time::{Span, Timestamp};
 
 /// The most specs that one schedule may have.
 pub const MAX_SPECS: usize = 16;
+/// The most exclusions that one schedule may have.
+pub const MAX_EXCLUSIONS: usize = 16;
+/// The most dates that one exclusion may list; a calendar holds more.
+pub const MAX_EXCLUDED_DATES: usize = 366;
 /// The shortest period of an `every` spec.
 pub const MIN_EVERY: Span = Span::from_secs(1);
 
@@ -26,6 +30,44 @@ pub enum Spec {
     },
     /// One instant.
     At(Timestamp),
+    /// A recurrence rule of RFC 5545 in a time zone.
+    Rule(Box<RuleSpec>),
+}
+
+/// A recurrence rule and the choices that daylight saving leaves to the user; its walls are *fixed* ones (`SEMANTICS` §3).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RuleSpec {
+    /// The rule as the user wrote it: `FREQ=MONTHLY;BYDAY=-1FR`.
+    pub rule: Box<str>,
+    /// The local date and time from which the rule counts (`DTSTART`): `2026-01-30T09:00:00`.
+    pub start: Box<str>,
+    /// An IANA zone name.
+    pub time_zone: Box<str>,
+    /// What becomes of an instant whose wall time does not exist.
+    pub dst_gap: DstGap,
+    /// Which pass of a doubled wall time is taken.
+    pub dst_overlap: DstOverlap,
+}
+
+/// Instants that are not nominal, whatever the specs say: a test of the local clock, not a source of instants.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Exclusion {
+    /// Where the local clock matches: five fields cover whole minutes, six fields seconds. Daylight saving plays no part.
+    Cron(Box<CronSpec>),
+    /// Whole local dates.
+    Dates {
+        /// Days since 1970-01-01, in order, each once.
+        dates: Box<[i32]>,
+        /// The zone of the dates; `None` is that of the spec which makes the instant, UTC for one without a zone.
+        time_zone: Option<Box<str>>,
+    },
+    /// What a calendar of that name holds at the place in the log where an instant is decided.
+    Calendar {
+        /// Its name.
+        name: Box<str>,
+        /// The zone of its dates; `None` is the calendar's own, and without one that of the spec.
+        time_zone: Option<Box<str>>,
+    },
 }
 
 /// A cron pattern and the choices that `SEMANTICS` §3 leaves to the user.
@@ -41,6 +83,27 @@ pub struct CronSpec {
     pub dst_gap: DstGap,
     /// Which pass of a doubled wall time a fixed instant takes.
     pub dst_overlap: DstOverlap,
+}
+
+impl Exclusion {
+    /// About how many bytes this takes in the log.
+    #[must_use]
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Self::Cron(_) => 400,
+            Self::Dates { dates, .. } => 100 + 4 * dates.len(),
+            Self::Calendar { .. } => 300,
+        }
+    }
+
+    /// The calendar that it names, if it names one.
+    #[must_use]
+    pub fn calendar(&self) -> Option<&str> {
+        match self {
+            Self::Calendar { name, .. } => Some(name),
+            Self::Cron(_) | Self::Dates { .. } => None,
+        }
+    }
 }
 
 impl CronSpec {

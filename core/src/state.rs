@@ -9,13 +9,17 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 
+use crate::backfill::Backfill;
+use crate::calendar::Calendar;
 use crate::definition::{Definition, ScheduleName};
 use crate::due::DueIndex;
-use crate::firing::{Firing, FiringId};
-use crate::id::{Epoch, LogIndex, NodeId, Run, Term, Uid};
+use crate::firing::{Firing, FiringId, Phase};
+use crate::id::{BackfillId, Epoch, LogIndex, NodeId, Run, Term, Uid};
 use crate::request::Requests;
 use crate::schedule::Schedule;
+use crate::series::Calendars;
 use crate::shared::Shared;
+use crate::spec::Exclusion;
 use crate::time::Timestamp;
 
 /// The first id that is given to a node which joins later; those of the first configuration are below.
@@ -36,8 +40,14 @@ pub struct State {
     pub(crate) schedules: OrdMap<Uid, Arc<Schedule>>,
     pub(crate) firings: OrdMap<FiringId, Arc<Firing>>,
     pub(crate) requests: Requests,
+    pub(crate) backfills: OrdMap<BackfillId, Arc<Backfill>>,
+    pub(crate) calendars: OrdMap<Arc<str>, Arc<NamedCalendar>>,
+    /// What planning depends on beside definitions.
+    pub(crate) rules: Rules,
     /// Derived.
     pub(crate) due: DueIndex,
+    /// Derived: how many schedules name a calendar.
+    pub(crate) calendar_users: OrdMap<Arc<str>, u32>,
     /// Derived: equal policies and principals of schedules are kept once.
     pub(crate) shared: Shared,
 }
@@ -53,6 +63,37 @@ pub struct Office {
     pub term: Term,
 }
 
+/// What planning depends on beside definitions, as the log knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct Rules {
+    /// Where calendars or zones were last changed. A plan names the place that it was made with.
+    pub changed_at: LogIndex,
+    /// The version of the time-zone data that leaders plan with; empty before the first.
+    pub zones: Box<str>,
+    /// Schedules are being looked at again, and everything up to here has been.
+    pub refreshing: Option<Refreshing>,
+}
+
+/// How far the look at all schedules has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct Refreshing {
+    /// The last that was looked at; `None` for none yet.
+    pub after: Option<Uid>,
+}
+
+/// A calendar and its last change.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct NamedCalendar {
+    /// What it holds.
+    pub calendar: Arc<Calendar>,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+    /// Where in the log that was; the entity tag.
+    pub updated_index: LogIndex,
+    /// Who did it.
+    pub updated_by: Box<str>,
+}
+
 impl Default for State {
     fn default() -> Self {
         Self {
@@ -64,9 +105,23 @@ impl Default for State {
             schedules: OrdMap::new(),
             firings: OrdMap::new(),
             requests: Requests::default(),
+            backfills: OrdMap::new(),
+            calendars: OrdMap::new(),
+            rules: Rules::default(),
             due: DueIndex::default(),
+            calendar_users: OrdMap::new(),
             shared: Shared::default(),
         }
+    }
+}
+
+impl Calendars for State {
+    fn calendar(&self, name: &str) -> Option<Arc<Calendar>> {
+        self.calendars.get(name).map(|named| named.calendar.clone())
+    }
+
+    fn changed_at(&self) -> LogIndex {
+        self.rules.changed_at
     }
 }
 
@@ -142,6 +197,52 @@ impl State {
         self.firings.len()
     }
 
+    /// The backfill of that identity, if it is still known.
+    #[must_use]
+    pub fn backfill(&self, id: BackfillId) -> Option<&Arc<Backfill>> {
+        self.backfills.get(&id)
+    }
+
+    /// All backfills that are known, the oldest first.
+    pub fn backfills(&self) -> impl DoubleEndedIterator<Item = &Arc<Backfill>> {
+        self.backfills.values()
+    }
+
+    /// The calendar of that name.
+    #[must_use]
+    pub fn calendar(&self, name: &str) -> Option<&Arc<NamedCalendar>> {
+        self.calendars.get(name)
+    }
+
+    /// All calendars in the order of their names.
+    pub fn calendars(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<NamedCalendar>)> {
+        self.calendars.iter()
+    }
+
+    /// How many schedules name a calendar.
+    #[must_use]
+    pub fn calendar_users(&self, name: &str) -> u32 {
+        self.calendar_users.get(name).copied().unwrap_or(0)
+    }
+
+    /// What planning depends on beside definitions.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Where what planning depends on was last changed.
+    #[must_use]
+    pub fn rules_at(&self) -> LogIndex {
+        self.rules.changed_at
+    }
+
+    /// Schedules by uid, from the first after that one on.
+    pub fn schedules_after(&self, after: Option<Uid>) -> impl Iterator<Item = &Arc<Schedule>> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.schedules.range((from, Bound::Unbounded)).map(|(_, schedule)| schedule)
+    }
+
     /// Who is due when.
     #[must_use]
     pub fn due(&self) -> &DueIndex {
@@ -157,6 +258,7 @@ impl State {
     pub(crate) fn insert(&mut self, mut schedule: Schedule) {
         self.shared.share(&mut schedule);
         self.due.enter(&schedule);
+        self.count_calendars(&schedule.definition, 1);
         self.names.insert(schedule.name.clone(), schedule.uid);
         let before = self.schedules.insert(schedule.uid, Arc::new(schedule));
         assert!(before.is_none(), "a uid is the index of the entry that made it, so it is new");
@@ -165,8 +267,22 @@ impl State {
     pub(crate) fn remove(&mut self, uid: Uid) -> Option<Arc<Schedule>> {
         let schedule = self.schedules.remove(&uid)?;
         self.due.leave(&schedule);
+        self.count_calendars(&schedule.definition, -1);
         self.names.remove(&schedule.name);
         Some(schedule)
+    }
+
+    /// Keeps count of who names which calendar; a definition that names one twice counts once.
+    fn count_calendars(&mut self, definition: &Definition, by: i32) {
+        let mut names: Vec<&str> = definition.exclude.iter().filter_map(Exclusion::calendar).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            match self.calendar_users(name).saturating_add_signed(by) {
+                0 => self.calendar_users.remove(name),
+                users => self.calendar_users.insert(name.into(), users),
+            };
+        }
     }
 
     /// Changes a schedule that exists, with its place in the due index.
@@ -180,6 +296,11 @@ impl State {
 
     /// Gives a schedule another definition.
     pub(crate) fn redefine(&mut self, uid: Uid, definition: &Arc<Definition>) {
+        let Some(before) = self.schedules.get(&uid).map(|schedule| schedule.definition.clone()) else {
+            return;
+        };
+        self.count_calendars(&before, -1);
+        self.count_calendars(definition, 1);
         if let Some(schedule) = self.schedules.get_mut(&uid) {
             let schedule = Arc::make_mut(schedule);
             schedule.definition = definition.clone();
@@ -211,7 +332,29 @@ impl State {
     pub(crate) fn remove_firing(&mut self, id: FiringId) -> Option<Arc<Firing>> {
         let firing = self.firings.remove(&id)?;
         self.due.leave_firing(&firing);
-        self.touch(id.uid, |schedule| schedule.live -= 1);
+        let held = u32::from(firing.phase == Phase::Held);
+        self.touch(id.uid, |schedule| {
+            schedule.live -= 1;
+            schedule.held -= held;
+        });
         Some(firing)
+    }
+
+    pub(crate) fn insert_backfill(&mut self, backfill: Backfill) {
+        self.due.enter_backfill(&backfill);
+        self.backfills.insert(backfill.id, Arc::new(backfill));
+    }
+
+    /// Changes a backfill that is known, with its place in the due index.
+    pub(crate) fn change_backfill<T>(
+        &mut self,
+        id: BackfillId,
+        change: impl FnOnce(&mut Backfill) -> T,
+    ) -> Option<T> {
+        let backfill = Arc::make_mut(self.backfills.get_mut(&id)?);
+        self.due.leave_backfill(backfill);
+        let result = change(backfill);
+        self.due.enter_backfill(backfill);
+        Some(result)
     }
 }

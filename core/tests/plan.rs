@@ -6,33 +6,25 @@ use std::sync::Arc;
 
 use campanile_core::command::{Body, Command, Condition, LeaderEpoch, PutSchedule, Request, Tick};
 use campanile_core::cron::{DayMatch, DstGap, DstOverlap, parse_instant};
-use campanile_core::definition::{
-    About, CatchUp, CatchUpMode, Definition, Policy, ScheduleName, Target, Webhook,
-};
+use campanile_core::definition::{CatchUp, CatchUpMode, Definition, Policy, ScheduleName, Target, Webhook};
 use campanile_core::event::SkipReason;
 use campanile_core::firing::Kind;
 use campanile_core::id::{Epoch, LogIndex, NodeId, Term};
 use campanile_core::machine::Machine;
 use campanile_core::plan::{Options, Planner, Wanted};
 use campanile_core::schedule::State;
-use campanile_core::spec::{CronSpec, Spec, Window};
+use campanile_core::spec::{CronSpec, Spec};
 use campanile_core::time::{Span, Timestamp};
 
 fn definition(spec: Spec, catch_up: CatchUp) -> Arc<Definition> {
-    Arc::new(Definition {
-        specs: vec![spec],
-        target: Target::Webhook(Box::new(Webhook {
-            url: "http://receiver".into(),
-            method: "POST".into(),
-            headers: Default::default(),
-            timeout: Span::from_secs(30),
-        })),
-        payload: "".into(),
-        about: About::default(),
-        window: Window::default(),
-        max_firings: None,
-        policy: Arc::new(Policy { catch_up, ..Policy::default() }),
-    })
+    let target = Target::Webhook(Box::new(Webhook {
+        url: "http://receiver".into(),
+        method: "POST".into(),
+        headers: Default::default(),
+        timeout: Span::from_secs(30),
+    }));
+    let policy = Arc::new(Policy { catch_up, ..Policy::default() });
+    Arc::new(Definition { policy, ..Definition::new(vec![spec], target) })
 }
 
 fn cron(text: &str, time_zone: &str) -> Spec {
@@ -92,6 +84,7 @@ impl World {
                 before: None,
                 since: at,
                 next_at: Some(next_at),
+                rules_at: LogIndex(0),
                 request: request(),
             }),
         );
@@ -125,7 +118,7 @@ fn a_year_of_missed_seconds_is_counted_and_only_a_bounded_number_fires() {
         let decision = &tick.decisions[0];
         let limit = &decision.skips[0];
         assert_eq!((decision.skips.len(), limit.reason), (1, SkipReason::Limit));
-        let caught_up = decision.fire.iter().filter(|(_, kind)| *kind == Kind::CatchUp).count();
+        let caught_up = decision.fire.iter().filter(|fire| fire.kind == Kind::CatchUp).count();
         assert_eq!(caught_up, 1_000);
         assert_eq!(limit.count + decision.fire.len() as u64, 365 * 86_400, "every instant is accounted for");
         assert_eq!(decision.mark, now);

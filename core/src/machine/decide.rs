@@ -1,14 +1,15 @@
 //! What becomes of instants: the one place in which firings are made, marks move and schedules finish.
 
-use super::Turn;
-use crate::command::{Decision, Skip};
-use crate::definition::Overlap;
+use super::overlap::{self, Entry};
+use super::{Turn, schedule};
+use crate::command::{Decision, Fire, Skip};
+use crate::definition::AfterCompletion;
 use crate::event::{Event, SkipReason};
-use crate::firing::{Firing, FiringId, Kind, Phase};
+use crate::firing::{Firing, FiringId, Kind, Lane, Phase};
 use crate::id::{AttemptNumber, Run, Uid};
 use crate::reply::Ticked;
 use crate::schedule::State;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// Whether a decision was planned for the schedule as it stands now: same incarnation, same revision, same mark, and
 /// nothing in it that has not come yet.
@@ -16,11 +17,16 @@ pub(super) fn is_current(turn: &Turn<'_>, decision: &Decision) -> bool {
     turn.state.schedule(decision.uid).is_some_and(|schedule| {
         schedule.revision == decision.revision
             && schedule.mark == decision.after
+            && decision.rules_at == turn.state.rules_at()
             && decision.mark >= decision.after
-            && decision.mark <= turn.moment.at
-            && decision.fire.iter().all(|(nominal, _)| *nominal > decision.after && *nominal <= decision.mark)
+            && decision.mark <= turn.moment.at.max(decision.after)
+            && decision.fire.iter().all(|fire| is_within(decision, fire.nominal))
             && decision.skips.iter().all(|skip| skip.from > decision.after && skip.to <= decision.mark)
     })
+}
+
+fn is_within(decision: &Decision, nominal: Timestamp) -> bool {
+    nominal > decision.after && nominal <= decision.mark
 }
 
 /// Carries a current decision out, whatever the state of its schedule: skips first, then firings, in order.
@@ -32,12 +38,12 @@ pub(super) fn carry_out(turn: &mut Turn<'_>, decision: &Decision, ticked: &mut T
         ticked.skipped += skip.count;
         tell_skip(turn, decision, skip);
     }
-    for (place, (nominal, kind)) in decision.fire.iter().enumerate() {
+    for (place, fire) in decision.fire.iter().enumerate() {
         let overtaken_at = match decision.fire.get(place + 1) {
-            Some((next, _)) => Some(*next),
+            Some(next) => Some(next.nominal),
             None => decision.next_at,
         };
-        fire_nominal(turn, decision.uid, *nominal, *kind, overtaken_at, ticked);
+        fire_nominal(turn, decision.uid, fire, overtaken_at, ticked);
     }
     move_mark(turn, decision.uid, decision.mark, decision.next_at);
 }
@@ -57,50 +63,61 @@ fn tell_skip(turn: &mut Turn<'_>, decision: &Decision, skip: &Skip) {
 pub(super) fn fire_nominal(
     turn: &mut Turn<'_>,
     uid: Uid,
-    nominal: Timestamp,
-    kind: Kind,
+    fire: &Fire,
     overtaken_at: Option<Timestamp>,
     ticked: &mut Ticked,
 ) {
     let Some(schedule) = turn.state.schedule(uid) else { return };
-    if cfg!(feature = "plant-duplicates")
-        && turn.state.firing(FiringId { uid, nominal, run: Run(0) }).is_some()
-    {
+    let id = FiringId { uid, nominal: fire.nominal, run: Run(0) };
+    if cfg!(feature = "plant-duplicates") && turn.state.firing(id).is_some() {
         return; // The state cannot hold it twice at once; the plant doubles those that are settled.
     }
     if schedule.definition.max_firings.is_some_and(|most| schedule.fired >= most) {
         return;
     }
-    if schedule.definition.policy.overlap == Overlap::Skip && schedule.live > 0 {
-        let revision = schedule.revision;
+    let (revision, definition) = (schedule.revision, schedule.definition.clone());
+    let policy = &definition.policy;
+    let entry = overlap::enter(turn, &Lane::of(uid, &definition), policy.overlap, policy.queue_limit);
+    if entry == Entry::Skip {
         ticked.skipped += 1;
         turn.tell(Event::Skipped {
             uid,
             revision,
             reason: SkipReason::Overlap,
-            from: nominal,
-            to: nominal,
+            from: fire.nominal,
+            to: fire.nominal,
             count: 1,
         });
         return;
     }
     ticked.fired += 1;
-    let id = FiringId { uid, nominal, run: Run(0) };
-    start(turn, id, kind, None, if kind == Kind::Scheduled { overtaken_at } else { None });
+    let overtaken_at = if fire.kind == Kind::Scheduled { overtaken_at } else { None };
+    start(turn, New { id, kind: fire.kind, payload: None, overtaken_at, delay: fire.delay }, entry);
     turn.state.touch(uid, |schedule| schedule.fired += 1);
 }
 
+/// A firing that is about to be made.
+pub(super) struct New {
+    pub(super) id: FiringId,
+    pub(super) kind: Kind,
+    pub(super) payload: Option<Box<str>>,
+    pub(super) overtaken_at: Option<Timestamp>,
+    pub(super) delay: Span,
+}
+
 /// Makes a firing live.
-pub(super) fn start(
-    turn: &mut Turn<'_>,
-    id: FiringId,
-    kind: Kind,
-    payload: Option<Box<str>>,
-    overtaken_at: Option<Timestamp>,
-) {
-    assert!(id.nominal <= turn.moment.at, "nothing fires before its nominal");
+pub(super) fn start(turn: &mut Turn<'_>, new: New, entry: Entry) {
+    let New { id, kind, payload, overtaken_at, delay } = new;
+    let now = turn.moment.at;
+    assert!(id.nominal <= now, "nothing fires before its nominal");
+    let phase = match entry {
+        Entry::Hold | Entry::Skip => Phase::Held,
+        Entry::Start if id.nominal + delay > now => Phase::Waiting { until: id.nominal + delay },
+        Entry::Start => Phase::Queued,
+    };
     let Some((revision, definition)) = turn.state.touch(id.uid, |schedule| {
         schedule.live += 1;
+        schedule.held += u32::from(phase == Phase::Held);
         (schedule.revision, schedule.definition.clone())
     }) else {
         return;
@@ -115,7 +132,8 @@ pub(super) fn start(
         overtaken_at,
         attempt: AttemptNumber(0),
         last_end: None,
-        phase: Phase::Queued,
+        stop_asked: None,
+        phase,
     });
     turn.tell(Event::Fired { firing: id, revision, kind });
 }
@@ -136,6 +154,18 @@ pub(super) fn move_mark(turn: &mut Turn<'_>, uid: Uid, mark: Timestamp, next_at:
     });
     if finished == Some(true) {
         turn.tell(Event::Finished { uid });
+    }
+}
+
+/// Removes a schedule of which nothing more can come, if that is what its definition asks for.
+pub(super) fn complete(turn: &mut Turn<'_>, uid: Uid) {
+    let is_over = turn.state.schedule(uid).is_some_and(|schedule| {
+        schedule.state == State::Finished
+            && schedule.live == 0
+            && schedule.definition.policy.after_completion == AfterCompletion::Delete
+    });
+    if is_over {
+        schedule::remove(turn, uid, "campanile");
     }
 }
 

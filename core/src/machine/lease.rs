@@ -20,6 +20,7 @@ fn begin_one(turn: &mut Turn<'_>, holder: NodeId, place: usize, item: &BeginItem
     }
     match firing.phase {
         Phase::Running(_) => return Err(Refused::OtherAttempt),
+        Phase::Held => return Err(Refused::Held),
         Phase::Waiting { until } if until > turn.moment.at => return Err(Refused::NotYet(until)),
         Phase::Queued | Phase::Waiting { .. } => {}
     }

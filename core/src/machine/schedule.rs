@@ -5,21 +5,24 @@
 
 use std::sync::Arc;
 
-use super::{Turn, decide, settle};
+use super::{Turn, backfill, decide, settle};
 use crate::command::{Condition, Decision, DeleteSchedule, PauseSchedule, PutSchedule, ResumeSchedule, Seen};
 use crate::event::Event;
 use crate::firing::{EndState, Phase};
 use crate::id::{Revision, Uid};
 use crate::reply::{Change, Rejection, Reply, Ticked, Written};
 use crate::schedule::{Schedule, State};
+use crate::spec::Exclusion;
 use crate::time::Timestamp;
 
-pub(super) fn put(turn: &mut Turn<'_>, command: &PutSchedule) -> Result<Reply, Rejection> {
+/// Puts a schedule; `place` counts those that one entry puts.
+pub(super) fn put(turn: &mut Turn<'_>, command: &PutSchedule, place: usize) -> Result<Written, Rejection> {
     command.definition.check().map_err(|flaws| Rejection::Invalid(flaws[0].detail.as_str().into()))?;
     let current = turn.state.named(&command.name).cloned();
     check(current.as_deref(), command.condition, command.seen)?;
+    check_rules(turn, command)?;
     match current {
-        None => Ok(create(turn, command)),
+        None => Ok(create(turn, command, Uid::of(turn.moment.index, place))),
         Some(schedule) if schedule.definition == command.definition && !is_parked(&schedule) => {
             Ok(written(&schedule, Change::Unchanged))
         }
@@ -27,8 +30,16 @@ pub(super) fn put(turn: &mut Turn<'_>, command: &PutSchedule) -> Result<Reply, R
     }
 }
 
-fn create(turn: &mut Turn<'_>, command: &PutSchedule) -> Reply {
-    let uid = Uid(turn.moment.index.0);
+/// Its calendars exist, and its plan knew what they hold.
+fn check_rules(turn: &Turn<'_>, command: &PutSchedule) -> Result<(), Rejection> {
+    let mut calendars = command.definition.exclude.iter().filter_map(Exclusion::calendar);
+    if let Some(unknown) = calendars.find(|name| turn.state.calendar(name).is_none()) {
+        return Err(Rejection::NoCalendar(unknown.into()));
+    }
+    if command.rules_at == turn.state.rules_at() { Ok(()) } else { Err(Rejection::Raced) }
+}
+
+fn create(turn: &mut Turn<'_>, command: &PutSchedule, uid: Uid) -> Written {
     let revision = Revision(1);
     let since = command.since.min(turn.moment.at);
     turn.state.insert(Schedule {
@@ -45,17 +56,20 @@ fn create(turn: &mut Turn<'_>, command: &PutSchedule) -> Reply {
         next_at: command.next_at,
         fired: 0,
         live: 0,
+        held: 0,
+        refired: 0,
         triggered_at: turn.moment.at - crate::time::Span::from_millis(1),
         consecutive_failures: 0,
         outcomes: None,
     });
     tell_defined(turn, uid, command, revision);
     decide::move_mark(turn, uid, since, command.next_at);
-    Reply::Schedule(Written { uid, revision, updated_index: turn.moment.index, change: Change::Created })
+    decide::complete(turn, uid);
+    Written { uid, revision, updated_index: turn.moment.index, change: Change::Created }
 }
 
 /// A new revision: its search starts here, at the commit of the edit.
-fn edit(turn: &mut Turn<'_>, command: &PutSchedule, before: &Schedule) -> Result<Reply, Rejection> {
+fn edit(turn: &mut Turn<'_>, command: &PutSchedule, before: &Schedule) -> Result<Written, Rejection> {
     decide_before(turn, before, command.before.as_ref())?;
     let uid = before.uid;
     let revision = Revision(before.revision.0 + 1);
@@ -71,7 +85,8 @@ fn edit(turn: &mut Turn<'_>, command: &PutSchedule, before: &Schedule) -> Result
     tell_defined(turn, uid, command, revision);
     let paused = matches!(before.state, State::Paused { .. });
     decide::move_mark(turn, uid, moment.at.max(before.mark), if paused { None } else { command.next_at });
-    Ok(Reply::Schedule(Written { uid, revision, updated_index: moment.index, change: Change::Changed }))
+    decide::complete(turn, uid);
+    Ok(Written { uid, revision, updated_index: moment.index, change: Change::Changed })
 }
 
 fn tell_defined(turn: &mut Turn<'_>, uid: Uid, command: &PutSchedule, revision: Revision) {
@@ -95,14 +110,22 @@ pub(super) fn delete(turn: &mut Turn<'_>, command: &DeleteSchedule) -> Result<Re
     check(Some(&schedule), command.condition, command.seen)?;
     decide_before(turn, &schedule, command.before.as_ref())?;
     let idle = |phase: &Phase| !matches!(phase, Phase::Running(_));
-    let waiting: Vec<_> =
+    let mut waiting: Vec<_> =
         turn.state.live_of(schedule.uid).filter(|firing| idle(&firing.phase)).cloned().collect();
+    // Those that wait for others first, so that none of them is released while the others are ended.
+    waiting.sort_by_key(|firing| firing.phase != Phase::Held);
     for firing in waiting {
         settle::end_firing(turn, &firing, None, EndState::Cancelled);
     }
-    turn.state.remove(schedule.uid);
-    turn.tell(Event::Deleted { uid: schedule.uid, by: command.request.by.clone() });
+    remove(turn, schedule.uid, &command.request.by);
     Ok(Reply::Deleted(true))
+}
+
+/// Takes a schedule out; its backfills end with it.
+pub(super) fn remove(turn: &mut Turn<'_>, uid: Uid, by: &str) {
+    backfill::end_all_of(turn, uid);
+    turn.state.remove(uid);
+    turn.tell(Event::Deleted { uid, by: by.into() });
 }
 
 pub(super) fn pause(turn: &mut Turn<'_>, command: &PauseSchedule) -> Result<Reply, Rejection> {
@@ -110,7 +133,7 @@ pub(super) fn pause(turn: &mut Turn<'_>, command: &PauseSchedule) -> Result<Repl
     check(Some(&schedule), Condition::None, command.seen)?;
     let paused = State::Paused { note: command.note.clone(), until: command.until };
     if schedule.state == paused {
-        return Ok(written(&schedule, Change::Unchanged));
+        return Ok(Reply::Schedule(written(&schedule, Change::Unchanged)));
     }
     decide_before(turn, &schedule, command.before.as_ref())?;
     stop(turn, schedule.uid, paused, &command.request.by);
@@ -139,12 +162,14 @@ pub(super) fn resume(turn: &mut Turn<'_>, command: &ResumeSchedule) -> Result<Re
     let schedule = turn.state.named(&command.name).cloned().ok_or(Rejection::NotFound)?;
     check(Some(&schedule), Condition::None, command.seen)?;
     match (&schedule.state, &command.decision) {
-        (State::Active | State::Finished, _) => Ok(written(&schedule, Change::Unchanged)),
+        (State::Active | State::Finished, _) => Ok(Reply::Schedule(written(&schedule, Change::Unchanged))),
         (State::Paused { .. } | State::Parked { .. }, Some(decision))
             if decide::is_current(turn, decision) =>
         {
             go_on(turn, decision, &command.request.by, &mut Ticked::default());
-            Ok(reply_now(turn, schedule.uid))
+            let reply = reply_now(turn, schedule.uid);
+            decide::complete(turn, schedule.uid);
+            Ok(reply)
         }
         _ => Err(Rejection::Raced),
     }
@@ -164,7 +189,11 @@ pub(super) fn go_on(turn: &mut Turn<'_>, decision: &Decision, by: &str, ticked: 
 }
 
 /// What must be so, and what the proposer must have seen.
-fn check(schedule: Option<&Schedule>, condition: Condition, seen: Option<Seen>) -> Result<(), Rejection> {
+pub(super) fn check(
+    schedule: Option<&Schedule>,
+    condition: Condition,
+    seen: Option<Seen>,
+) -> Result<(), Rejection> {
     match (condition, schedule) {
         (Condition::Absent, Some(_)) => return Err(Rejection::AlreadyExists),
         (Condition::Unchanged(_), None) => return Err(Rejection::NotFound),
@@ -177,7 +206,7 @@ fn check(schedule: Option<&Schedule>, condition: Condition, seen: Option<Seen>) 
 }
 
 /// Decides what an active schedule was due for up to now, as its proposer planned it.
-fn decide_before(
+pub(super) fn decide_before(
     turn: &mut Turn<'_>,
     schedule: &Schedule,
     before: Option<&Decision>,
@@ -194,7 +223,7 @@ fn decide_before(
     }
 }
 
-fn stamp(schedule: &mut Schedule, at: Timestamp, index: crate::id::LogIndex, by: &str) {
+pub(super) fn stamp(schedule: &mut Schedule, at: Timestamp, index: crate::id::LogIndex, by: &str) {
     schedule.updated_at = at;
     schedule.updated_index = index;
     schedule.updated_by = by.into();
@@ -204,17 +233,12 @@ fn is_parked(schedule: &Schedule) -> bool {
     matches!(schedule.state, State::Parked { .. })
 }
 
-fn written(schedule: &Schedule, change: Change) -> Reply {
-    Reply::Schedule(Written {
-        uid: schedule.uid,
-        revision: schedule.revision,
-        updated_index: schedule.updated_index,
-        change,
-    })
+fn written(schedule: &Schedule, change: Change) -> Written {
+    Written { uid: schedule.uid, revision: schedule.revision, updated_index: schedule.updated_index, change }
 }
 
-fn reply_now(turn: &Turn<'_>, uid: Uid) -> Reply {
-    turn.state
-        .schedule(uid)
-        .map_or(Reply::Rejected(Rejection::NotFound), |schedule| written(schedule, Change::Changed))
+pub(super) fn reply_now(turn: &Turn<'_>, uid: Uid) -> Reply {
+    turn.state.schedule(uid).map_or(Reply::Rejected(Rejection::NotFound), |schedule| {
+        Reply::Schedule(written(schedule, Change::Changed))
+    })
 }

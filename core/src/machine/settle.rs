@@ -1,12 +1,12 @@
 //! The end of an attempt: a report of its holder, or of the clock. Retry or end is decided here, by the policy of the
 //! revision that fired.
 
-use super::{Turn, schedule};
+use super::{Turn, backfill, decide, overlap, schedule};
 use crate::attempt::{AttemptEnd, MAX_OUTPUT, Report, Verdict};
 use crate::command::{Settle, SettleItem};
 use crate::definition::Delivery;
 use crate::event::{Event, Outcome};
-use crate::firing::{EndState, Firing, FiringId, Phase};
+use crate::firing::{EndState, Firing, FiringId, Kind, Lane, Phase};
 use crate::id::AttemptNumber;
 use crate::reply::{Refused, Reply};
 use crate::retry::wait_after;
@@ -71,6 +71,7 @@ fn next_attempt(turn: &Turn<'_>, firing: &Firing, end: AttemptEnd) -> Result<Tim
     let gave_up = match end {
         AttemptEnd::Reported(Verdict::Succeeded) => return Err(EndState::Succeeded),
         AttemptEnd::Reported(Verdict::Refused | Verdict::Gone) => return Err(EndState::Failed),
+        AttemptEnd::Reported(Verdict::Stopped) => return Err(EndState::Cancelled),
         AttemptEnd::Reported(Verdict::TimedOut) => EndState::TimedOut,
         AttemptEnd::Reported(Verdict::Retry { .. } | Verdict::NotSent) | AttemptEnd::LeaseEnded => {
             EndState::Failed
@@ -85,7 +86,8 @@ fn next_attempt(turn: &Turn<'_>, firing: &Firing, end: AttemptEnd) -> Result<Tim
             AttemptEnd::Reported(_) => return Err(gave_up),
         }
     }
-    if turn.state.schedule(firing.id.uid).is_none() {
+    // Asked to stop, it is not begun again: whoever waits for it has its turn.
+    if turn.state.schedule(firing.id.uid).is_none() || firing.stop_asked.is_some() {
         return Err(EndState::Cancelled);
     }
     if firing.attempt.0 >= policy.retry.max_attempts {
@@ -114,6 +116,9 @@ pub(super) fn end_firing(turn: &mut Turn<'_>, firing: &Firing, report: Option<&R
     let lateness = firing.lateness();
     turn.state.remove_firing(firing.id);
     turn.tell(settled(firing, report, Outcome::End { state, lateness }));
+    if let Kind::Backfill(id) = firing.kind {
+        backfill::settled(turn, id, state);
+    }
     let failures = turn.state.touch(firing.id.uid, |schedule| {
         schedule.remember(PastFiring {
             nominal: firing.id.nominal,
@@ -126,10 +131,14 @@ pub(super) fn end_firing(turn: &mut Turn<'_>, firing: &Firing, report: Option<&R
     });
     if let Some((failures, Some(limit))) = failures
         && failures >= limit
-        && state != EndState::Succeeded
+        && !matches!(state, EndState::Succeeded | EndState::Cancelled)
     {
         schedule::pause_by_rule(turn, firing.id.uid, &format!("{failures} failed firings in a row"));
     }
+    overlap::release(turn, &firing.lane());
+    // An edit may have changed the lane: those that wait for the schedule itself must not wait for ever.
+    overlap::release(turn, &Lane::Own(firing.id.uid));
+    decide::complete(turn, firing.id.uid);
 }
 
 fn settled(firing: &Firing, report: Option<&Report>, outcome: Outcome) -> Event {

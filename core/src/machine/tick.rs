@@ -4,19 +4,22 @@
 //! and what has moved on since is counted as stale and left to the next tick.
 
 use super::{Turn, decide, schedule, settle};
-use crate::command::{Decision, OnTime, PauseEnd, Tick};
+use crate::command::{Decision, Fire, OnTime, PauseEnd, Tick};
 use crate::firing::Kind;
 use crate::reply::{Reply, Ticked};
 use crate::schedule::State;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 pub(super) fn tick(turn: &mut Turn<'_>, command: &Tick) -> Reply {
     let mut ticked = Ticked::default();
+    let rules_current = command.rules_at == turn.state.rules_at();
     for item in &command.on_time {
-        fire_on_time(turn, item, &mut ticked);
+        fire_on_time(turn, item, rules_current, &mut ticked);
+        decide::complete(turn, item.uid);
     }
     for decision in &command.decisions {
         decide_one(turn, decision, &mut ticked);
+        decide::complete(turn, decision.uid);
     }
     for (firing, attempt) in &command.lease_ends {
         if !settle::end_lease(turn, *firing, *attempt) {
@@ -30,9 +33,10 @@ pub(super) fn tick(turn: &mut Turn<'_>, command: &Tick) -> Reply {
 }
 
 /// The next nominal instant of an active schedule has come.
-fn fire_on_time(turn: &mut Turn<'_>, item: &OnTime, ticked: &mut Ticked) {
+fn fire_on_time(turn: &mut Turn<'_>, item: &OnTime, rules_current: bool, ticked: &mut Ticked) {
     let current = turn.state.schedule(item.uid).is_some_and(|schedule| {
-        schedule.is_active()
+        rules_current
+            && schedule.is_active()
             && schedule.revision == item.revision
             && is_undecided(item.nominal, schedule.mark)
             && item.nominal <= turn.moment.at
@@ -42,7 +46,8 @@ fn fire_on_time(turn: &mut Turn<'_>, item: &OnTime, ticked: &mut Ticked) {
         return;
     }
     let next_at = (item.next_at != Timestamp::NEVER).then_some(item.next_at);
-    decide::fire_nominal(turn, item.uid, item.nominal, Kind::Scheduled, next_at, ticked);
+    let fire = Fire { nominal: item.nominal, kind: Kind::Scheduled, delay: Span::ZERO };
+    decide::fire_nominal(turn, item.uid, &fire, next_at, ticked);
     decide::move_mark(turn, item.uid, item.nominal, next_at);
 }
 
@@ -67,6 +72,7 @@ fn end_pause(turn: &mut Turn<'_>, end: &PauseEnd, ticked: &mut Ticked) {
         );
     if current && decide::is_current(turn, &end.decision) {
         schedule::go_on(turn, &end.decision, "campanile", ticked);
+        decide::complete(turn, end.uid);
     } else {
         ticked.stale += 1;
     }

@@ -1,11 +1,14 @@
 //! Trigger: one firing now, because a user asks.
 
-use super::{Turn, decide};
+use super::Turn;
+use super::decide::{self, New};
+use super::overlap::{self, Entry};
 use crate::command::Trigger;
 use crate::definition::Overlap;
-use crate::firing::{FiringId, Kind};
+use crate::firing::{FiringId, Kind, Lane};
 use crate::id::Run;
 use crate::reply::{Rejection, Reply};
+use crate::time::Span;
 
 pub(super) fn trigger(turn: &mut Turn<'_>, command: &Trigger) -> Result<Reply, Rejection> {
     let schedule = turn.state.named(&command.name).ok_or(Rejection::NotFound)?;
@@ -19,12 +22,28 @@ pub(super) fn trigger(turn: &mut Turn<'_>, command: &Trigger) -> Result<Reply, R
     {
         return Err(Rejection::Raced);
     }
-    let overlap = command.overlap.unwrap_or(schedule.definition.policy.overlap);
-    if overlap == Overlap::Skip && schedule.live > 0 {
-        return Ok(Reply::Overlapped);
-    }
     let id = FiringId { uid: schedule.uid, nominal: command.nominal, run: Run(0) };
+    let new = New {
+        id,
+        kind: Kind::Manual,
+        payload: command.payload.clone(),
+        overtaken_at: None,
+        delay: Span::ZERO,
+    };
+    let Some(reply) = fire_by_request(turn, new, command.overlap) else { return Ok(Reply::Overlapped) };
     turn.state.touch(id.uid, |schedule| schedule.triggered_at = command.nominal);
-    decide::start(turn, id, Kind::Manual, command.payload.clone(), None);
-    Ok(Reply::Fired(id))
+    Ok(reply)
+}
+
+/// Fires because a user asks, under another overlap policy when the user says so; none when that skips.
+pub(super) fn fire_by_request(turn: &mut Turn<'_>, new: New, overlap: Option<Overlap>) -> Option<Reply> {
+    let id = new.id;
+    let definition = turn.state.schedule(id.uid)?.definition.clone();
+    let mode = overlap.unwrap_or(definition.policy.overlap);
+    let entry = overlap::enter(turn, &Lane::of(id.uid, &definition), mode, definition.policy.queue_limit);
+    if entry == Entry::Skip {
+        return None;
+    }
+    decide::start(turn, new, entry);
+    Some(Reply::Fired(id))
 }

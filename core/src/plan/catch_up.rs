@@ -6,8 +6,8 @@
 //! ```
 //! It counts what is skipped and walks only what fires, which is bounded.
 
-use super::Options;
-use crate::command::{Decision, Skip};
+use super::{Options, jitter};
+use crate::command::{Decision, Fire, Skip};
 use crate::definition::CatchUpMode;
 use crate::event::SkipReason;
 use crate::firing::Kind;
@@ -32,7 +32,7 @@ pub(super) fn decide(options: &Options, schedule: &Schedule, series: &Series, no
             skip.all(SkipReason::TooLate, schedule.mark, lost);
             if let Some(newest) = last_of(series, lost, missed) {
                 skip.all(SkipReason::Coalesced, lost, newest - Span::from_millis(1));
-                decision.fire.push((newest, Kind::CatchUp));
+                decision.fire.push(late(newest));
             }
         }
         CatchUpMode::All => {
@@ -41,12 +41,20 @@ pub(super) fn decide(options: &Options, schedule: &Schedule, series: &Series, no
             if let Some(oldest) = newest.first() {
                 skip.all(SkipReason::Limit, lost, *oldest - Span::from_millis(1));
             }
-            decision.fire.extend(newest.into_iter().map(|nominal| (nominal, Kind::CatchUp)));
+            decision.fire.extend(newest.into_iter().map(late));
         }
     }
     let fresh = newest_of(series, missed, now, options.max_catch_up.max(options.instants_per_tick));
-    decision.fire.extend(fresh.into_iter().map(|nominal| (nominal, Kind::Scheduled)));
+    for nominal in fresh {
+        let delay = jitter::delay(schedule, series, nominal);
+        decision.fire.push(Fire { nominal, kind: Kind::Scheduled, delay });
+    }
     decision
+}
+
+/// One that was missed is not spread any more.
+fn late(nominal: Timestamp) -> Fire {
+    Fire { nominal, kind: Kind::CatchUp, delay: Span::ZERO }
 }
 
 /// While paused nothing was nominal: what fell into it is one row, and the search goes on from here.
@@ -81,6 +89,7 @@ pub(super) fn empty(schedule: &Schedule, series: &Series, now: Timestamp) -> Dec
         uid: schedule.uid,
         revision: schedule.revision,
         after: schedule.mark,
+        rules_at: series.rules_at(),
         skips: Vec::new(),
         fire: Vec::new(),
         mark,

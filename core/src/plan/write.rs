@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Planner;
 use crate::command::{
-    Body, Condition, DeleteSchedule, PauseSchedule, PutSchedule, Request, ResumeSchedule, Trigger,
+    Body, Condition, Decision, DeleteSchedule, PauseSchedule, PutSchedule, Request, ResumeSchedule, Trigger,
 };
 use crate::definition::{Definition, Overlap, ScheduleName};
 use crate::schedule::Schedule;
@@ -57,15 +57,16 @@ impl Planner {
     ) -> Result<Body, BadSpec> {
         let schedule = state.named(&wanted.name);
         let since = if schedule.is_none() { self.since(&definition, at) } else { at };
-        let next_at = self.series(&definition)?.next(since).map(|occurrence| occurrence.at);
+        let next_at = self.series(state, &definition)?.next(since).map(|occurrence| occurrence.at);
         Ok(Body::PutSchedule(PutSchedule {
             seen: schedule.map(|schedule| schedule.seen()),
-            before: schedule.and_then(|schedule| self.decide_before(schedule, at)),
+            before: schedule.and_then(|schedule| self.decide_before(state, schedule, at)),
             name: wanted.name,
             definition,
             condition: wanted.condition,
             since,
             next_at,
+            rules_at: state.rules_at(),
             request: wanted.request,
         }))
     }
@@ -75,7 +76,7 @@ impl Planner {
         let schedule = state.named(&wanted.name);
         Body::DeleteSchedule(DeleteSchedule {
             seen: schedule.map(|schedule| schedule.seen()),
-            before: schedule.and_then(|schedule| self.decide_before(schedule, at)),
+            before: schedule.and_then(|schedule| self.decide_before(state, schedule, at)),
             name: wanted.name,
             condition: wanted.condition,
             request: wanted.request,
@@ -87,7 +88,7 @@ impl Planner {
         let schedule = state.named(&wanted.name);
         Body::PauseSchedule(PauseSchedule {
             seen: schedule.map(|schedule| schedule.seen()),
-            before: schedule.and_then(|schedule| self.decide_before(schedule, at)),
+            before: schedule.and_then(|schedule| self.decide_before(state, schedule, at)),
             name: wanted.name,
             note: until.note,
             until: until.until,
@@ -99,8 +100,8 @@ impl Planner {
     pub fn resume(&mut self, state: &State, at: Timestamp, wanted: Wanted, from: ResumeFrom) -> Body {
         let schedule = state.named(&wanted.name);
         let decision = schedule.filter(|schedule| !schedule.is_active()).map(|schedule| match from {
-            ResumeFrom::Now => self.skip_pause(schedule, at),
-            ResumeFrom::Mark => self.decide(schedule, at),
+            ResumeFrom::Now => self.skip_pause(state, schedule, at),
+            ResumeFrom::Mark => self.decide(state, schedule, at),
         });
         Body::ResumeSchedule(ResumeSchedule {
             seen: schedule.map(|schedule| schedule.seen()),
@@ -121,7 +122,7 @@ impl Planner {
         overlap: Option<Overlap>,
     ) -> Option<Body> {
         let schedule = state.named(&wanted.name);
-        if schedule.is_some_and(|schedule| self.is_taken(schedule, at)) {
+        if schedule.is_some_and(|schedule| self.is_taken(state, schedule, at)) {
             return None;
         }
         Some(Body::Trigger(Trigger {
@@ -135,13 +136,13 @@ impl Planner {
     }
 
     /// A spec that cannot be evaluated has no instants that a trigger could meet.
-    fn is_taken(&mut self, schedule: &Schedule, at: Timestamp) -> bool {
-        let nominal = self.series(&schedule.definition).is_ok_and(|series| series.contains(at));
+    fn is_taken(&mut self, state: &State, schedule: &Schedule, at: Timestamp) -> bool {
+        let nominal = self.series(state, &schedule.definition).is_ok_and(|series| series.contains(at));
         nominal || at <= schedule.mark || at <= schedule.triggered_at
     }
 
-    fn decide_before(&mut self, schedule: &Schedule, at: Timestamp) -> Option<crate::command::Decision> {
-        schedule.is_active().then(|| self.decide(schedule, at))
+    fn decide_before(&mut self, state: &State, schedule: &Schedule, at: Timestamp) -> Option<Decision> {
+        schedule.is_active().then(|| self.decide(state, schedule, at))
     }
 
     /// A new schedule's search starts now; that of a single past instant which the catch-up window reaches, before it.

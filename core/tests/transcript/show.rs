@@ -7,7 +7,7 @@ use campanile_core::firing::{FiringId, Kind, Phase};
 use campanile_core::id::LogIndex;
 use campanile_core::machine::Machine;
 use campanile_core::query;
-use campanile_core::reply::{Refused, Reply};
+use campanile_core::reply::{Refused, Reply, Written};
 use campanile_core::time::Timestamp;
 
 use super::shown;
@@ -47,6 +47,27 @@ fn fact(event: &Event) -> String {
         Event::Parked { uid, reason } => format!("parked {uid}: {reason}"),
         Event::Finished { uid } => format!("finished {uid}"),
         Event::NodeAdmitted { node, peer_address } => format!("admitted {node} {peer_address}"),
+        Event::MarkSet { uid, to, by } => format!("mark set {uid} to={} by={by}", shown(*to)),
+        Event::StopAsked { firing } => format!("asked to stop {}", id(*firing)),
+        Event::Cancelled { firing, by } => format!("cancelled {} by={by}", id(*firing)),
+        Event::BackfillCreated { id, uid, plan, instants, by } => format!(
+            "backfill {id} of {uid} {}..{} again={} {} instants={instants} by={by}",
+            shown(plan.after),
+            shown(plan.until),
+            plan.again,
+            plan.overlap.as_str()
+        ),
+        Event::BackfillEnded { id, state, fired } => format!("backfill {id} ended {state:?} fired={fired}"),
+        Event::CalendarPut { name, calendar, by } => {
+            format!("calendar {name} dates={} spans={} by={by}", calendar.dates.len(), calendar.spans.len())
+        }
+        Event::CalendarDeleted { name, by } => format!("calendar {name} deleted by={by}"),
+        Event::ZonesUsed { version } => format!("zones {version}"),
+        Event::NextMoved { uid, from, to } => format!(
+            "next moved {uid} {} -> {}",
+            from.map_or("none".into(), shown),
+            to.map_or("none".into(), shown)
+        ),
     }
 }
 
@@ -70,6 +91,15 @@ pub fn reply(reply: &Reply) -> String {
         Reply::Fired(firing) => format!("fired {}", id(*firing)),
         Reply::Overlapped => "skipped: another firing runs".into(),
         Reply::Admitted(node) => format!("admitted {node}"),
+        Reply::Applied(written) => {
+            let part = |written: &Written| format!("{:?} uid={}", written.change, written.uid);
+            format!("applied {}", written.iter().map(part).collect::<Vec<_>>().join(", "))
+        }
+        Reply::Cancelled => "cancelled".into(),
+        Reply::Backfill(id) => format!("backfill {id}"),
+        Reply::Stepped(current) => if *current { "stepped" } else { "stale step" }.into(),
+        Reply::Calendar(change, index) => format!("calendar {change:?} tag={index}"),
+        Reply::Refreshed(current) => if *current { "refreshed" } else { "stale refresh" }.into(),
         Reply::Rejected(rejection) => format!("rejected {rejection:?}"),
     }
 }
@@ -106,11 +136,7 @@ fn id(firing: FiringId) -> String {
 }
 
 fn kind_text(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Scheduled => "scheduled",
-        Kind::CatchUp => "catch_up",
-        Kind::Manual => "manual",
-    }
+    kind.as_str()
 }
 
 pub fn work(machine: &Machine, now: Timestamp) -> Vec<String> {
@@ -143,6 +169,7 @@ pub fn live(machine: &Machine) -> Vec<String> {
         Phase::Queued => "queued".into(),
         Phase::Waiting { until } => format!("waiting until {}", shown(*until)),
         Phase::Running(lease) => format!("running {}", lease_text(lease)),
+        Phase::Held => "held".into(),
     };
     let mut said: Vec<String> =
         machine.live().map(|firing| format!("{} {}", id(firing.id), phase(&firing.phase))).collect();

@@ -8,7 +8,8 @@ use campanile_core::command::{
 };
 use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
 use campanile_core::definition::{
-    About, CatchUp, CatchUpMode, Definition, Delivery, Overlap, Policy, RetryPolicy, Target, Webhook,
+    About, AfterCompletion, CatchUp, CatchUpMode, Definition, Delivery, Jitter, Overlap, Policy, RetryPolicy,
+    Target, Webhook,
 };
 use campanile_core::firing::FiringId;
 use campanile_core::id::{AttemptNumber, LogIndex, NodeId, Run};
@@ -87,6 +88,7 @@ fn request(words: &Words) -> Request {
 fn definition(words: &Words) -> Definition {
     Definition {
         specs: specs(words),
+        exclude: Box::default(),
         target: Target::Webhook(Box::new(Webhook {
             url: words.value("url").unwrap_or("http://receiver").into(),
             method: "POST".into(),
@@ -100,6 +102,7 @@ fn definition(words: &Words) -> Definition {
             end_at: words.value("end").map(instant),
         },
         max_firings: words.number("max-firings"),
+        concurrency_key: words.value("lane").map(Into::into),
         policy: Arc::new(policy(words)),
     }
 }
@@ -135,6 +138,16 @@ fn policy(words: &Words) -> Policy {
     };
     Policy {
         overlap: words.value("overlap").map_or(Overlap::Allow, overlap),
+        queue_limit: words.number("queue-limit").unwrap_or(1_000) as u32,
+        jitter: match words.value("jitter") {
+            Some("auto") => Jitter::Auto,
+            text => Jitter::Fixed(text.map_or(Span::ZERO, span)),
+        },
+        after_completion: if words.flag("delete-when-done") {
+            AfterCompletion::Delete
+        } else {
+            AfterCompletion::Keep
+        },
         catch_up: CatchUp { mode, window },
         delivery: if words.flag("at-most-once") { Delivery::AtMostOnce } else { Delivery::AtLeastOnce },
         retry: RetryPolicy {
@@ -147,11 +160,9 @@ fn policy(words: &Words) -> Policy {
 }
 
 fn overlap(text: &str) -> Overlap {
-    match text {
-        "allow" => Overlap::Allow,
-        "skip" => Overlap::Skip,
-        other => panic!("no overlap policy {other}"),
-    }
+    use Overlap::{Allow, QueueAll, QueueOne, Replace, Skip, Terminate};
+    let modes = [Allow, Skip, QueueOne, QueueAll, Replace, Terminate];
+    modes.into_iter().find(|mode| mode.as_str() == text).unwrap_or_else(|| panic!("no overlap policy {text}"))
 }
 
 /// Begins everything that may begin now, or the one firing that the line names.
@@ -173,7 +184,7 @@ fn begin(stage: &Stage, words: &Words) -> Body {
     Body::Begin(Begin { holder: NodeId(words.number("holder").unwrap_or(stage.leader.node.0)), items })
 }
 
-/// `settle NAME nominal=… [attempt=…] ok|retry|timeout|refused|gone|not-sent`.
+/// `settle NAME nominal=… [attempt=…] ok|retry|timeout|refused|gone|not-sent|stopped`.
 fn settle(stage: &Stage, words: &Words) -> Body {
     let verdicts = [
         ("ok", Verdict::Succeeded),
@@ -182,6 +193,7 @@ fn settle(stage: &Stage, words: &Words) -> Body {
         ("refused", Verdict::Refused),
         ("gone", Verdict::Gone),
         ("not-sent", Verdict::NotSent),
+        ("stopped", Verdict::Stopped),
     ];
     let (_, verdict) = *verdicts.iter().find(|(word, _)| words.flag(word)).expect("a verdict");
     let report = Report { verdict, sent_at: stage.now(), status: None, error: "".into(), output: "".into() };

@@ -19,7 +19,7 @@ use campanile_core::machine::Machine;
 use campanile_core::plan::{Options, PauseUntil, Planner, ResumeFrom, Wanted};
 use campanile_core::query;
 use campanile_core::reply::{Rejection, Reply};
-use campanile_core::series::Series;
+use campanile_core::series::{NoCalendars, Series};
 use campanile_core::spec::{CronSpec, Spec, Window};
 use campanile_core::time::{Span, Timestamp};
 
@@ -87,6 +87,7 @@ fn definition(dice: &mut Dice) -> Arc<Definition> {
     };
     Arc::new(Definition {
         specs,
+        exclude: Box::default(),
         target: Target::Webhook(Box::new(Webhook {
             url: "http://receiver".into(),
             method: "POST".into(),
@@ -97,6 +98,7 @@ fn definition(dice: &mut Dice) -> Arc<Definition> {
         about: About::default(),
         window: Window::default(),
         max_firings: None,
+        concurrency_key: None,
         policy: Arc::new(Policy {
             overlap: if dice.one_in(3) { Overlap::Skip } else { Overlap::Allow },
             catch_up: CatchUp::default(),
@@ -328,7 +330,7 @@ fn decided(rows: &[Row]) -> Vec<Decided> {
                 decided.push(Decided { name, created_at, nominal: firing.nominal });
             }
             Event::Skipped { uid, revision, from, to, count, .. } => {
-                let series = Series::of(&definitions[&(*uid, *revision)], &mut crons).unwrap();
+                let series = Series::of(&definitions[&(*uid, *revision)], &NoCalendars, &mut crons).unwrap();
                 let (name, created_at) = incarnations[uid].clone();
                 let mut after = *from - Span::from_millis(1);
                 for _ in 0..*count {
