@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
 
-mod wall;
+pub(crate) mod wall;
 
 mod bits;
 
@@ -44,9 +44,9 @@ pub mod zone;
 
 mod parsed;
 
-mod search;
+pub(crate) mod search;
 
-mod count;
+pub(crate) mod count;
 
 mod describe;
 
@@ -176,6 +176,8 @@ pub enum CronErrorKind {
     Cron,
     /// The time zone.
     Zone,
+    /// The first local date and time of a recurrence rule.
+    Start,
 }
 
 impl fmt::Display for CronError {
@@ -213,19 +215,19 @@ impl Cron {
     /// The first nominal instant strictly after `after`; none when nothing comes before the end of year 9999.
     #[must_use]
     pub fn next(&self, after: Timestamp) -> Option<Occurrence> {
-        search::next(&self.parsed, after)
+        search::next(self.parsed.as_ref(), after)
     }
 
     /// The last nominal instant strictly before `before`; none when nothing lies between it and year 1.
     #[must_use]
     pub fn prev(&self, before: Timestamp) -> Option<Occurrence> {
-        search::prev(&self.parsed, before)
+        search::prev(self.parsed.as_ref(), before)
     }
 
     /// How many nominal instants lie in (`after`, `until`]. The work grows with the months between, not the instants.
     #[must_use]
     pub fn count(&self, after: Timestamp, until: Timestamp) -> u64 {
-        count::count(&self.parsed, after, until)
+        count::count(self.parsed.as_ref(), after, until)
     }
 
     /// What is allowed but probably not meant, looking one year ahead of `now` for time changes.
