@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
 
-mod wall;
+pub(crate) mod wall;
 
 mod bits;
 
@@ -48,9 +48,9 @@ mod never;
 
 mod parsed;
 
-mod search;
+pub(crate) mod search;
 
-mod count;
+pub(crate) mod count;
 
 #[allow(dead_code, reason = "for the counting of unions")]
 mod seconds;
@@ -188,6 +188,8 @@ pub enum CronErrorKind {
     Cron,
     /// The time zone.
     Zone,
+    /// The first local date and time of a recurrence rule.
+    Start,
 }
 
 impl fmt::Display for CronError {
@@ -225,19 +227,19 @@ impl Cron {
     /// The first nominal instant strictly after `after`; none when nothing comes before the end of year 9999.
     #[must_use]
     pub fn next(&self, after: Timestamp) -> Option<Occurrence> {
-        search::next(&self.parsed, after)
+        search::next(self.parsed.as_ref(), after)
     }
 
     /// The last nominal instant strictly before `before`; none when nothing lies between it and year 1.
     #[must_use]
     pub fn prev(&self, before: Timestamp) -> Option<Occurrence> {
-        search::prev(&self.parsed, before)
+        search::prev(self.parsed.as_ref(), before)
     }
 
     /// How many nominal instants lie in (`after`, `until`]. The work grows with the months between, not the instants.
     #[must_use]
     pub fn count(&self, after: Timestamp, until: Timestamp) -> u64 {
-        count::count(&self.parsed, after, until)
+        count::count(self.parsed.as_ref(), after, until)
     }
 
     /// Adds every nominal instant in the block of `into`: as many as [`Cron::count`] counts there, and no walk.

@@ -12,6 +12,8 @@ pub mod id;
 
 pub mod cron;
 
+pub mod rrule;
+
 pub mod spec;
 
 pub mod calendar;

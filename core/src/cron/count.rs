@@ -4,20 +4,19 @@
 
 use std::ops::Range;
 
-use super::parsed::Parsed;
-use super::search::second_after;
+use super::search::{Walls, second_after};
 use super::zone::{FIRST, LAST, Segment};
 use super::{DstOverlap, Note};
 use crate::time::Timestamp;
 
 /// The number of instants in (`after`, `until`].
-pub(super) fn count(cron: &Parsed, after: Timestamp, until: Timestamp) -> u64 {
+pub(crate) fn count<W: Walls>(cron: &W, after: Timestamp, until: Timestamp) -> u64 {
     let mut from = second_after(after).max(FIRST);
     // Whole seconds only are nominal, so the last that counts is the one at or before `until`.
     let end = second_after(until).min(LAST + 1);
     let mut count = 0;
     while from < end {
-        let segment = cron.zone.segment_at(from);
+        let segment = cron.zone().segment_at(from);
         let to = segment.end().min(end);
         count += in_segment(cron, &segment, from, to);
         from = to;
@@ -26,22 +25,20 @@ pub(super) fn count(cron: &Parsed, after: Timestamp, until: Timestamp) -> u64 {
 }
 
 /// The number of instants in the seconds `from..to` of one segment.
-fn in_segment(cron: &Parsed, segment: &Segment, from: i64, to: i64) -> u64 {
-    let matches = |from: i64, to: i64| cron.pattern.count(segment.wall(from), segment.wall(to));
-    let dropped = cron.dropped(segment);
+fn in_segment<W: Walls>(cron: &W, segment: &Segment, from: i64, to: i64) -> u64 {
+    let matches = |from: i64, to: i64| cron.count_walls(segment.wall(from)..segment.wall(to));
+    let dropped = dropped(cron, segment);
     let moved = from == segment.start() && cron.opening(segment) == Some(Note::MovedFromGap);
     matches(from, to) - matches(from.max(dropped.start), to.min(dropped.end)) + u64::from(moved)
 }
 
-impl Parsed {
-    /// The seconds of a segment whose matches do not count, since it takes the other pass of their walls.
-    pub(super) fn dropped(&self, segment: &Segment) -> Range<i64> {
-        if self.drops(DstOverlap::First) {
-            segment.second_pass()
-        } else if self.drops(DstOverlap::Second) {
-            segment.first_pass()
-        } else {
-            0..0
-        }
+/// The seconds of a segment whose matches do not count, since the other pass of their walls does.
+pub(super) fn dropped<W: Walls>(cron: &W, segment: &Segment) -> Range<i64> {
+    if cron.drops(DstOverlap::First) {
+        segment.second_pass()
+    } else if cron.drops(DstOverlap::Second) {
+        segment.first_pass()
+    } else {
+        0..0
     }
 }

@@ -10,6 +10,7 @@ use super::Note;
 use super::bits::{has, lower, size};
 use super::parsed::Parsed;
 use super::pattern::{Days, Times};
+use super::search::Walls;
 use super::wall::{DAY, Wall};
 use super::zone::{FIRST, LAST, Segment};
 
@@ -149,7 +150,7 @@ fn hour_of(times: Times) -> Hour {
 /// Adds every nominal instant of the block.
 pub(super) fn mark(cron: &Parsed, into: &mut SecondSet) {
     each_segment(cron, into, |into, segment, from, to| {
-        let dropped = cron.dropped(segment);
+        let dropped = super::count::dropped(cron, segment);
         let (pass, rest) = (dropped.start.clamp(from, to), dropped.end.clamp(from, to));
         into.insert_walls(&cron.pattern.days, cron.pattern.times, segment, from, pass);
         into.insert_walls(&cron.pattern.days, cron.pattern.times, segment, rest, to);

@@ -3,69 +3,69 @@
 //! Must not know what an offset is. `cron::zone` turns walls into instants and back; everything else reads walls only.
 
 /// Seconds in a day of the wall clock; leap seconds do not exist here, as on every POSIX system.
-pub(super) const DAY: i64 = 86_400;
+pub(crate) const DAY: i64 = 86_400;
 /// The last year in which a search looks. Calendars are exact far beyond it, but RFC 3339 ends here.
-pub(super) const LAST_YEAR: i32 = 9999;
+pub(crate) const LAST_YEAR: i32 = 9999;
 
 /// A reading of a wall clock: seconds since 1970-01-01T00:00:00 *as the wall shows it*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Wall(pub(super) i64);
+pub(crate) struct Wall(pub(crate) i64);
 
 impl Wall {
     /// The wall clock at `second` of `day`.
-    pub(super) const fn at(day: i64, second: u32) -> Self {
+    pub(crate) const fn at(day: i64, second: u32) -> Self {
         Self(day * DAY + second as i64)
     }
 
     /// Days since 1970-01-01.
-    pub(super) const fn day(self) -> i64 {
+    pub(crate) const fn day(self) -> i64 {
         self.0.div_euclid(DAY)
     }
 
     /// Seconds since this day's midnight, 0 to 86,399.
-    pub(super) const fn second_of_day(self) -> u32 {
+    pub(crate) const fn second_of_day(self) -> u32 {
         self.0.rem_euclid(DAY) as u32
     }
 
     /// Year, month, day, hour, minute, second.
-    pub(super) const fn parts(self) -> (i32, u32, u32, u32, u32, u32) {
+    pub(crate) const fn parts(self) -> (i32, u32, u32, u32, u32, u32) {
         let (month, day) = Month::of(self.day());
         let second = self.second_of_day();
         (month.year, month.month, day, second / 3600, second / 60 % 60, second % 60)
     }
 
     /// `2026-03-29 02:30`, with seconds only when they are not zero: for messages to people.
-    pub(super) fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         let (year, month, day, hour, minute, second) = self.parts();
         let clock = clock_text(hour, minute, second);
         format!("{year:04}-{month:02}-{day:02} {clock}")
     }
 
     /// `02:30`, with seconds only when they are not zero.
-    pub(super) fn clock(self) -> String {
+    pub(crate) fn clock(self) -> String {
         let (_, _, _, hour, minute, second) = self.parts();
         clock_text(hour, minute, second)
     }
 }
 
 /// `02:30`, or `02:30:15` when the seconds are not zero.
-pub(super) fn clock_text(hour: u32, minute: u32, second: u32) -> String {
+pub(crate) fn clock_text(hour: u32, minute: u32, second: u32) -> String {
     if second == 0 { format!("{hour:02}:{minute:02}") } else { format!("{hour:02}:{minute:02}:{second:02}") }
 }
 
 /// One month of one year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Month {
-    pub(super) year: i32,
+pub(crate) struct Month {
+    pub(crate) year: i32,
     /// 1 to 12.
-    pub(super) month: u32,
+    pub(crate) month: u32,
 }
 
 impl Month {
     /// The month that holds `day` (since 1970-01-01), and the day of the month, from 1.
     ///
     /// Years are counted from March, so that the leap day is the last of its year and 153 days make every five months.
-    pub(super) const fn of(day: i64) -> (Self, u32) {
+    pub(crate) const fn of(day: i64) -> (Self, u32) {
         const CYCLE: i64 = 146_097; // days in 400 years, after which the calendar repeats with its weekdays
         let from_march = day + 719_468; // days since 0000-03-01
         let cycle = from_march.div_euclid(CYCLE);
@@ -80,7 +80,7 @@ impl Month {
     }
 
     /// The day (since 1970-01-01) on which this month begins.
-    pub(super) const fn first_day(self) -> i64 {
+    pub(crate) const fn first_day(self) -> i64 {
         let year = self.year as i64 - if self.month <= 2 { 1 } else { 0 };
         let shifted = ((self.month + 9) % 12) as i64;
         let in_year = (153 * shifted + 2) / 5;
@@ -89,7 +89,7 @@ impl Month {
     }
 
     /// How many days it has.
-    pub(super) const fn len(self) -> u32 {
+    pub(crate) const fn len(self) -> u32 {
         match self.month {
             2 if self.year % 4 == 0 && (self.year % 100 != 0 || self.year % 400 == 0) => 29,
             2 => 28,
@@ -99,7 +99,7 @@ impl Month {
     }
 
     /// The month after it.
-    pub(super) const fn next(self) -> Self {
+    pub(crate) const fn next(self) -> Self {
         match self.month {
             12 => Self { year: self.year + 1, month: 1 },
             month => Self { year: self.year, month: month + 1 },
@@ -107,7 +107,7 @@ impl Month {
     }
 
     /// The month before it.
-    pub(super) const fn prev(self) -> Self {
+    pub(crate) const fn prev(self) -> Self {
         match self.month {
             1 => Self { year: self.year - 1, month: 12 },
             month => Self { year: self.year, month: month - 1 },
@@ -116,7 +116,7 @@ impl Month {
 }
 
 /// 0 is Sunday, as in cron. 1970-01-01 was a Thursday.
-pub(super) const fn weekday(day: i64) -> u32 {
+pub(crate) const fn weekday(day: i64) -> u32 {
     (day + 4).rem_euclid(7) as u32
 }
 

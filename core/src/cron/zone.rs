@@ -15,12 +15,13 @@ mod instant;
 
 mod suggest;
 
+pub(crate) use instant::day_number;
 pub use instant::{instant_text, parse_instant};
 
 /// The first second that is searched: the second day of year 1, so that no offset leads out of it.
-pub(super) const FIRST: i64 = (Month { year: 1, month: 1 }.first_day() + 1) * DAY;
+pub(crate) const FIRST: i64 = (Month { year: 1, month: 1 }.first_day() + 1) * DAY;
 /// The last second that is searched: 9999-12-30T21:59:59Z, where jiff's instants end.
-pub(super) const LAST: i64 = 253_402_207_199;
+pub(crate) const LAST: i64 = 253_402_207_199;
 
 /// The longest jump that is daylight saving; a longer one changes the calendar (vixie cron's bound).
 const LONGEST_SHIFT: i64 = 3 * 3600;
@@ -58,13 +59,13 @@ fn find(name: &str) -> Option<TimeZone> {
 
 /// A time zone. Cheap to clone: jiff shares its tables.
 #[derive(Clone)]
-pub(super) struct Zone {
+pub(crate) struct Zone {
     zone: TimeZone,
 }
 
 impl Zone {
     /// The zone of this name.
-    pub(super) fn named(name: &str) -> Result<Self, CronError> {
+    pub(crate) fn named(name: &str) -> Result<Self, CronError> {
         find(name).map(|zone| Self { zone }).ok_or_else(|| CronError {
             kind: CronErrorKind::Zone,
             column: None,
@@ -73,17 +74,17 @@ impl Zone {
         })
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.zone.iana_name().unwrap_or("UTC")
     }
 
     /// Seconds to add to UTC at this second.
-    pub(super) fn offset_at(&self, second: i64) -> i64 {
+    pub(crate) fn offset_at(&self, second: i64) -> i64 {
         i64::from(self.zone.to_offset(jiff_second(second)).seconds())
     }
 
     /// The stretch of constant offset around a second.
-    pub(super) fn segment_at(&self, second: i64) -> Segment {
+    pub(crate) fn segment_at(&self, second: i64) -> Segment {
         let offset = self.offset_at(second);
         // Changes of the zone's name or its daylight flag alone are no shift: the walls run on.
         let closed = self
@@ -111,35 +112,35 @@ fn jiff_second(second: i64) -> jiff::Timestamp {
 
 /// A stretch of time in which the offset of a zone does not change: from `start` up to, not including, `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Segment {
-    pub(super) offset: i64,
-    pub(super) opened: Option<Shift>,
-    pub(super) closed: Option<Shift>,
+pub(crate) struct Segment {
+    pub(crate) offset: i64,
+    pub(crate) opened: Option<Shift>,
+    pub(crate) closed: Option<Shift>,
 }
 
 impl Segment {
     /// Its first second.
-    pub(super) fn start(&self) -> i64 {
+    pub(crate) fn start(&self) -> i64 {
         self.opened.map_or(i64::MIN, |shift| shift.at)
     }
 
     /// The second after its last.
-    pub(super) fn end(&self) -> i64 {
+    pub(crate) fn end(&self) -> i64 {
         self.closed.map_or(i64::MAX, |shift| shift.at)
     }
 
     /// What its wall clock shows at a second.
-    pub(super) fn wall(&self, second: i64) -> Wall {
+    pub(crate) fn wall(&self, second: i64) -> Wall {
         Wall(second + self.offset)
     }
 
     /// The second at which its wall clock shows this.
-    pub(super) fn second(&self, wall: Wall) -> i64 {
+    pub(crate) fn second(&self, wall: Wall) -> i64 {
         wall.0 - self.offset
     }
 
     /// The seconds whose walls come again after the segment.
-    pub(super) fn first_pass(&self) -> Range<i64> {
+    pub(crate) fn first_pass(&self) -> Range<i64> {
         match self.closed {
             Some(shift) => (shift.at - shift.overlap()).max(self.start())..shift.at,
             None => 0..0,
@@ -147,7 +148,7 @@ impl Segment {
     }
 
     /// The seconds whose walls have been there before the segment.
-    pub(super) fn second_pass(&self) -> Range<i64> {
+    pub(crate) fn second_pass(&self) -> Range<i64> {
         match self.opened {
             Some(shift) => shift.at..(shift.at + shift.overlap()).min(self.end()),
             None => 0..0,
@@ -157,28 +158,28 @@ impl Segment {
 
 /// A change of the offset at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shift {
+pub(crate) struct Shift {
     /// The first second of the new offset.
-    pub(super) at: i64,
-    pub(super) before: i64,
-    pub(super) after: i64,
+    pub(crate) at: i64,
+    pub(crate) before: i64,
+    pub(crate) after: i64,
 }
 
 impl Shift {
     /// The walls that it leaves out, when it is a gap of daylight saving.
-    pub(super) fn gap(&self) -> Option<Range<Wall>> {
+    pub(crate) fn gap(&self) -> Option<Range<Wall>> {
         let jump = self.after - self.before;
         (jump > 0 && jump <= LONGEST_SHIFT).then_some(Wall(self.at + self.before)..Wall(self.at + self.after))
     }
 
     /// How many seconds of the wall clock it repeats, when it is an overlap of daylight saving; else 0.
-    pub(super) fn overlap(&self) -> i64 {
+    pub(crate) fn overlap(&self) -> i64 {
         let back = self.before - self.after;
         if back <= LONGEST_SHIFT { back.max(0) } else { 0 }
     }
 
     /// The walls that it repeats.
-    pub(super) fn repeated(&self) -> Range<Wall> {
+    pub(crate) fn repeated(&self) -> Range<Wall> {
         let end = self.at + self.before;
         Wall(end - self.overlap())..Wall(end)
     }

@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
     fn refused(&mut self, when: &When, error: CronError) {
         let column = match error.kind {
             CronErrorKind::Cron => error.column.map(|column| when.column_in_line(column as usize)),
-            CronErrorKind::Zone => None,
+            CronErrorKind::Zone | CronErrorKind::Start => None,
         };
         self.lost(column, error.detail, error.hint);
     }

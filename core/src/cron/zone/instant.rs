@@ -60,7 +60,8 @@ pub fn parse_instant(text: &str) -> Option<Timestamp> {
     Some(Timestamp::from_millis((local - offset_seconds(rest)?) * 1000 + millis))
 }
 
-fn day_number(year: u32, month: u32, day: u32) -> Option<i64> {
+/// The day (since 1970-01-01) of a date; none when there is no such date.
+pub(crate) fn day_number(year: u32, month: u32, day: u32) -> Option<i64> {
     if !(1..=12).contains(&month) {
         return None;
     }

@@ -1,0 +1,277 @@
+//! A rule in English, told from its parts.
+//!
+//! Must never say something that is not so, and must say all of it: two rules of one zone that are told alike have the same
+//! instants. What has no short form is told part by part.
+
+use std::collections::BTreeSet;
+
+use super::parts::{Day, End, Frequency, Parts};
+use super::walls::RuleWalls;
+use crate::cron::instant_text;
+use crate::cron::wall::{Wall, clock_text};
+use crate::time::Timestamp;
+
+/// Up to so many times of day are listed one by one.
+const MAX_CLOCKS: usize = 6;
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+/// In the order of English prose, where a weekend is "Saturday and Sunday".
+const WEEK: [(u32, &str); 7] = [
+    (1, "Monday"),
+    (2, "Tuesday"),
+    (3, "Wednesday"),
+    (4, "Thursday"),
+    (5, "Friday"),
+    (6, "Saturday"),
+    (0, "Sunday"),
+];
+
+/// The whole sentence, without a full stop.
+pub(super) fn describe(rule: &RuleWalls) -> String {
+    let parts = &rule.filled;
+    let mut told = days(parts);
+    told.push_str(&format!(" at {}", clocks(parts)));
+    if !parts.positions.is_empty() {
+        let positions: Vec<String> = parts.positions.iter().map(|nth| ordinal(*nth)).collect();
+        told.push_str(&format!(
+            ", of these only the {} of each {}",
+            join(&positions, "and"),
+            unit(parts.frequency)
+        ));
+    }
+    if parts.depends_on_weeks() {
+        told.push_str(&format!(", with weeks that begin on {}", weekday(parts.week_start)));
+    }
+    format!("{told}, {}, from {}{}", zone(rule.zone.name()), start(parts, rule.start), end(parts.end))
+}
+
+/// `Every 2 weeks on Monday`, `On the last Friday of every month`.
+fn days(parts: &Parts) -> String {
+    let Parts { frequency, interval, months, weeks, year_days, .. } = parts;
+    let plain = *interval == 1 && weeks.is_empty() && year_days.is_empty();
+    let on = on_days(parts);
+    match (frequency, on.as_deref()) {
+        (Frequency::Daily, None) if plain && months.is_empty() => "Every day".to_owned(),
+        (Frequency::Weekly | Frequency::Daily, Some(_))
+            if plain && months.is_empty() && parts.month_days.is_empty() =>
+        {
+            format!("Every {}", join(&weekdays(&parts.days, false), "and"))
+        }
+        (Frequency::Monthly, Some(on)) if plain && months.is_empty() => {
+            format!("On {}", of(on, "every month"))
+        }
+        (Frequency::Monthly | Frequency::Yearly, Some(on)) if plain && !months.is_empty() => {
+            format!("On {} every year", of(on, &month_names(months)))
+        }
+        _ => part_by_part(parts, on),
+    }
+}
+
+/// `day 13 of every month, but only when that is Friday`: the period goes behind the first of two conditions.
+fn of(on: &str, period: &str) -> String {
+    match on.split_once(", but") {
+        Some((first, rest)) => format!("{first} of {period}, but{rest}"),
+        None => format!("{on} of {period}"),
+    }
+}
+
+/// Every condition in the order in which RFC 5545 applies them.
+fn part_by_part(parts: &Parts, on: Option<String>) -> String {
+    let unit = unit(parts.frequency);
+    let mut told = match parts.interval {
+        1 => format!("Every {unit}"),
+        n => format!("Every {n} {unit}s"),
+    };
+    if !parts.months.is_empty() {
+        told.push_str(&format!(" in {}", month_names(&parts.months)));
+    }
+    if !parts.weeks.is_empty() {
+        told.push_str(&format!(" in {} of the year", counted("week", &parts.weeks)));
+    }
+    if !parts.year_days.is_empty() {
+        told.push_str(&format!(" on {} of the year", counted("day", &parts.year_days)));
+    }
+    match on {
+        Some(on) if parts.year_days.is_empty() => told.push_str(&format!(" on {on}")),
+        Some(on) => told.push_str(&format!(", but only on {on}")),
+        None => {}
+    }
+    if parts.month_days.is_empty() && parts.days.iter().all(|day| day.nth == 0) {
+        return told;
+    }
+    let counts_in_month = !parts.month_days.is_empty() || parts.counts_in_month();
+    told.push_str(if counts_in_month { " of the month" } else { " of the year" });
+    told
+}
+
+/// The days of the month and of the week; none when neither is named.
+fn on_days(parts: &Parts) -> Option<String> {
+    let dates = counted("day", &parts.month_days);
+    let numbered = parts.days.iter().any(|day| day.nth != 0);
+    let each = matches!(parts.frequency, Frequency::Monthly | Frequency::Yearly);
+    match (parts.month_days.is_empty(), parts.days.is_empty()) {
+        (true, true) => None,
+        (false, true) => Some(dates),
+        (true, false) => Some(join(&weekdays(&parts.days, each || numbered), "and")),
+        (false, false) => {
+            Some(format!("{dates}, but only when that is {}", join(&weekdays(&parts.days, false), "or")))
+        }
+    }
+}
+
+/// `Monday to Friday`, `the last Friday`; plain ones with `every` before them where `each` asks for it.
+fn weekdays(days: &BTreeSet<Day>, each: bool) -> Vec<String> {
+    let plain = |weekday: u32| days.contains(&Day { nth: 0, weekday });
+    let every = if each { "every " } else { "" };
+    let mut told: Vec<String> =
+        runs(WEEK.iter().map(|(weekday, name)| (plain(*weekday), format!("{every}{name}"))));
+    let mut numbered: Vec<&Day> = days.iter().filter(|day| day.nth != 0).collect();
+    numbered.sort_by_key(|day| (day.nth < 0, day.nth.abs(), (day.weekday + 6) % 7));
+    told.extend(numbered.into_iter().map(|day| format!("the {} {}", ordinal(day.nth), weekday(day.weekday))));
+    told
+}
+
+fn weekday(number: u32) -> &'static str {
+    WEEK[(number as usize + 6) % 7].1
+}
+
+fn month_names(months: &BTreeSet<i32>) -> String {
+    join(&runs((1..).zip(MONTHS).map(|(number, name)| (months.contains(&number), name.to_owned()))), "and")
+}
+
+/// `days 1 to 3, day 15 and the last day`: what counts from the end is told by ordinals.
+fn counted(unit: &str, set: &BTreeSet<i32>) -> String {
+    let positive = set.range(1..).count();
+    let numbers = runs((1..=366).map(|number| (set.contains(&number), number.to_string())));
+    let mut told = match positive {
+        0 => Vec::new(),
+        1 => vec![format!("{unit} {}", numbers.join(""))],
+        _ => vec![format!("{unit}s {}", join(&numbers, "and"))],
+    };
+    told.extend(set.range(..0).rev().map(|nth| format!("the {} {unit}", ordinal(*nth))));
+    join(&told, "and")
+}
+
+/// The members of a set in their order, three or more in a row as `first to last`; two of them in a row one by one.
+fn runs(values: impl Iterator<Item = (bool, String)>) -> Vec<String> {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut open = false;
+    for (member, name) in values {
+        match rows.last_mut().filter(|_| open && member) {
+            Some(row) => row.push(name),
+            None if member => rows.push(vec![name]),
+            None => {}
+        }
+        open = member;
+    }
+    let told = rows.into_iter().flat_map(|row| match &row[..] {
+        [first, _, .., last] => vec![format!("{first} to {}", last.trim_start_matches("every "))],
+        _ => row,
+    });
+    told.collect()
+}
+
+/// `09:00 and 17:00`, or the sets whose product the times are.
+fn clocks(parts: &Parts) -> String {
+    let times = parts.times();
+    if times.len() <= MAX_CLOCKS {
+        let clocks: Vec<String> =
+            times.iter().map(|time| clock_text(time / 3600, time / 60 % 60, time % 60)).collect();
+        return join(&clocks, "and");
+    }
+    let mut told = Vec::new();
+    if !parts.seconds.iter().eq([0].iter()) {
+        told.push(unsigned("second", &parts.seconds));
+    }
+    told.push(unsigned("minute", &parts.minutes));
+    told.push(unsigned("hour", &parts.hours));
+    told.join(" of ")
+}
+
+fn unsigned(unit: &str, set: &BTreeSet<i32>) -> String {
+    let numbers = runs((0..60).map(|number| (set.contains(&number), number.to_string())));
+    let plural = if set.len() == 1 { "" } else { "s" };
+    format!("{unit}{plural} {}", join(&numbers, "and"))
+}
+
+const fn unit(frequency: Frequency) -> &'static str {
+    match frequency {
+        Frequency::Daily => "day",
+        Frequency::Weekly => "week",
+        Frequency::Monthly => "month",
+        Frequency::Yearly => "year",
+    }
+}
+
+/// `first`, `20th`, `last`, `second to last`.
+fn ordinal(nth: i32) -> String {
+    let number = nth.abs();
+    let told = match number {
+        1 if nth < 0 => return "last".to_owned(),
+        1 => "first".to_owned(),
+        2 => "second".to_owned(),
+        3 => "third".to_owned(),
+        4 => "fourth".to_owned(),
+        5 => "fifth".to_owned(),
+        _ => match (number % 100, number % 10) {
+            (11..=13, _) => format!("{number}th"),
+            (_, 1) => format!("{number}st"),
+            (_, 2) => format!("{number}nd"),
+            (_, 3) => format!("{number}rd"),
+            _ => format!("{number}th"),
+        },
+    };
+    if nth < 0 { format!("{told} to last") } else { told }
+}
+
+/// The date; with its time when that leaves out a time of the first day.
+fn start(parts: &Parts, start: Wall) -> String {
+    let text = start.text();
+    let all_of_the_day = parts.times().first().is_some_and(|first| *first >= start.second_of_day());
+    if all_of_the_day { text[..10].to_owned() } else { text }
+}
+
+fn end(end: End) -> String {
+    match end {
+        End::Never => String::new(),
+        End::Count(1) => ", once".to_owned(),
+        End::Count(count) => format!(", {count} times"),
+        End::Local(wall) if wall.second_of_day() == 86_399 => {
+            format!(", until the end of {}", &wall.text()[..10])
+        }
+        End::Local(wall) => format!(", until {}", wall.text()),
+        End::Instant(second) => format!(", until {}", instant_text(Timestamp::from_millis(second * 1000))),
+    }
+}
+
+/// `Berlin time`, `UTC`.
+fn zone(name: &str) -> String {
+    match name.rsplit_once('/') {
+        _ if name == "UTC" || name == "Etc/UTC" => "UTC".to_owned(),
+        // `Etc/GMT+5` and its like are no places.
+        Some((area, place)) if area != "Etc" => format!("{} time", place.replace('_', " ")),
+        _ => format!("{name} time"),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn join(parts: &[String], last_word: &str) -> String {
+    match parts {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} {last_word} {last}", first.join(", ")),
+    }
+}
