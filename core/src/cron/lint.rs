@@ -94,6 +94,9 @@ fn in_gap(cron: &Parsed, shift: &Shift) -> Option<CronWarning> {
     let gap = shift.gap()?;
     let wall = cron.pattern.next(gap.start).filter(|wall| *wall < gap.end)?;
     let what = match (cron.class, cron.dst_gap) {
+        (Class::Fixed, DstGap::RunAfter) if cron.pattern.contains(gap.end) => {
+            format!("it is one with the run at {}", gap.end.clock())
+        }
         (Class::Fixed, DstGap::RunAfter) => format!("it runs at {} instead", gap.end.clock()),
         _ => "it does not run".to_owned(),
     };
@@ -121,16 +124,131 @@ fn warning(code: &'static str, cron: &Parsed, wall: Wall, happens: &str, what: &
 mod tests {
     use crate::cron::{Cron, CronText, DayMatch, DstGap, DstOverlap, parse_instant};
 
-    fn codes(text: &str, time_zone: &str) -> Vec<&'static str> {
-        let spec = CronText {
+    const NOW: &str = "2026-12-01T00:00:00Z";
+
+    fn spec<'a>(text: &'a str, time_zone: &'a str) -> CronText<'a> {
+        CronText {
             text,
             time_zone,
             day_match: DayMatch::Any,
             dst_gap: DstGap::RunAfter,
             dst_overlap: DstOverlap::First,
-        };
-        let now = parse_instant("2026-12-01T00:00:00Z").expect("an instant");
-        Cron::parse(&spec).expect(text).warnings(now).into_iter().map(|warning| warning.code).collect()
+        }
+    }
+
+    fn codes_of(spec: &CronText<'_>, now: &str) -> Vec<&'static str> {
+        let now = parse_instant(now).expect("an instant");
+        let warnings = Cron::parse(spec).expect(spec.text).warnings(now);
+        warnings.into_iter().map(|warning| warning.code).collect()
+    }
+
+    fn codes(text: &str, time_zone: &str) -> Vec<&'static str> {
+        codes_of(&spec(text, time_zone), NOW)
+    }
+
+    #[test]
+    fn two_restricted_day_fields_of_which_either_is_enough_are_warned_of() {
+        for (text, warned) in [
+            ("0 0 13 * 5", true),
+            ("0 0 1-31 * 5", true),
+            ("0 0 L * MON#1", true),
+            ("0 0 13 * 0-6", true),
+            ("0 0 13 * *", false),
+            ("0 0 * * 5", false),
+            ("0 0 ? * 5", false),
+            ("0 0 13 * +5", false),
+            // A field that begins with `*` is not restricted; the step has its own warning.
+            ("0 0 */31 * 5", false),
+            ("0 0 13 * */7", false),
+        ] {
+            assert_eq!(codes(text, "UTC").contains(&"both_day_fields"), warned, "{text}");
+        }
+        let all = CronText { day_match: DayMatch::All, ..spec("0 0 13 * 5", "UTC") };
+        assert_eq!(codes_of(&all, NOW), [""; 0], "who asked for both is not warned");
+    }
+
+    #[test]
+    fn a_seconds_field_that_makes_more_than_600_firings_an_hour_is_warned_of() {
+        for (text, warned) in [
+            ("* * * * * *", true),
+            ("*/5 * * * * *", true),
+            ("0-10 * * * * *", true),
+            ("0-9 * * * * *", false),
+            ("*/6 * * * * *", false),
+            ("* 0-9 * * * *", false),
+            ("* 0-10 * * * *", true),
+            ("* 0-10 0 1 1 *", true),
+            ("0 * * * * *", false),
+            ("* * * * *", false),
+        ] {
+            assert_eq!(codes(text, "UTC").contains(&"many_firings"), warned, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_nominal_in_a_gap_or_an_overlap_of_the_next_year_is_warned_of() {
+        let (gap, overlap) = ("dst_gap", "dst_overlap");
+        for (text, time_zone, now, expected) in [
+            ("30 2 * * *", "Europe/Berlin", NOW, vec![gap, overlap]),
+            ("0 2 * * *", "Europe/Berlin", NOW, vec![gap, overlap]),
+            ("0 3 * * *", "Europe/Berlin", NOW, vec![]),
+            ("59 1 * * *", "Europe/Berlin", NOW, vec![]),
+            ("59 59 2 * * *", "Europe/Berlin", NOW, vec![gap, overlap]),
+            // The gap is on the 28th in 2027, on the 26th in 2028 and on the 31st in 2030.
+            ("30 2 28 3 *", "Europe/Berlin", NOW, vec![gap]),
+            ("30 2 26 3 *", "Europe/Berlin", NOW, vec![]),
+            ("30 2 26 3 *", "Europe/Berlin", "2027-03-28T01:00:00Z", vec![gap]),
+            ("30 2 31 3 *", "Europe/Berlin", NOW, vec![]),
+            ("30 2 31 3 *", "Europe/Berlin", "2029-12-01T00:00:00Z", vec![gap]),
+            ("30 2 31 10 *", "Europe/Berlin", NOW, vec![overlap]),
+            // The days of the wall clock count: the gap of Nuuk is on a Saturday evening.
+            ("30 23 * * 6", "America/Nuuk", NOW, vec![gap, overlap]),
+            ("30 23 * * 0", "America/Nuuk", NOW, vec![]),
+            ("15 2 * * *", "Australia/Lord_Howe", NOW, vec![gap]),
+            ("45 1 * * *", "Australia/Lord_Howe", NOW, vec![overlap]),
+            ("30 2 * * *", "America/Sao_Paulo", NOW, vec![]),
+            ("30 0 * * *", "America/Sao_Paulo", "2018-06-01T00:00:00Z", vec![gap]),
+            // Every real hour is run in, as one expects of it.
+            ("*/15 * * * *", "Europe/Berlin", NOW, vec![]),
+            ("@hourly", "Europe/Berlin", NOW, vec![]),
+            ("0 0-23 * * *", "Europe/Berlin", NOW, vec![gap, overlap]),
+            ("0 */2 * * *", "Europe/Berlin", NOW, vec![gap, overlap]),
+        ] {
+            assert_eq!(codes_of(&spec(text, time_zone), now), expected, "{text} in {time_zone} from {now}");
+        }
+    }
+
+    #[test]
+    fn a_step_that_does_not_divide_its_field_is_warned_of_once_a_field() {
+        for (text, fields) in [
+            ("*/7 * * * *", 1),
+            ("*/7,*/11 * * * *", 1),
+            ("*/7 */5 * * *", 2),
+            ("*/15 */6 * */3 *", 0),
+            ("0 0 */2 * *", 1),
+            ("0 0 * */5 *", 1),
+            ("0 0 * * */2", 1),
+            ("0 0 * * */7", 0),
+            ("*/9 0 * * * *", 1),
+            ("0-59/7 * * * *", 0),
+            ("*/60 * * * *", 0),
+        ] {
+            assert_eq!(codes(text, "UTC"), vec!["uneven_step"; fields], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_becomes_of_a_time_in_a_gap_is_told() {
+        for (text, dst_gap, told) in [
+            ("30 2 * 3 *", DstGap::RunAfter, "it runs at 03:00 instead"),
+            ("0 2,3 * 3 *", DstGap::RunAfter, "it is one with the run at 03:00"),
+            ("0 2,3 * 3 *", DstGap::Skip, "it does not run"),
+            ("*/30 2 * 3 *", DstGap::RunAfter, "it does not run"),
+        ] {
+            let cron = Cron::parse(&CronText { dst_gap, ..spec(text, "Europe/Berlin") }).expect(text);
+            let warnings = cron.warnings(parse_instant(NOW).expect("an instant"));
+            assert!(warnings[0].message.ends_with(told), "{text}: {warnings:?}");
+        }
     }
 
     #[test]
@@ -156,14 +274,8 @@ mod tests {
 
     #[test]
     fn the_warning_of_a_gap_tells_the_day_and_what_happens() {
-        let spec = CronText {
-            text: "30 2 * * *",
-            time_zone: "Europe/Berlin",
-            day_match: DayMatch::Any,
-            dst_gap: DstGap::RunAfter,
-            dst_overlap: DstOverlap::Second,
-        };
-        let now = parse_instant("2026-12-01T00:00:00Z").expect("an instant");
+        let spec = CronText { dst_overlap: DstOverlap::Second, ..spec("30 2 * * *", "Europe/Berlin") };
+        let now = parse_instant(NOW).expect("an instant");
         let messages: Vec<String> = Cron::parse(&spec)
             .expect("parses")
             .warnings(now)

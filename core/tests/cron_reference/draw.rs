@@ -30,7 +30,8 @@ fn field(low: u32, high: u32) -> impl Strategy<Value = Vec<Item>> {
 fn hours() -> impl Strategy<Value = Vec<Item>> {
     // Most time changes are at night.
     let night = prop::collection::vec((0_u32..5).prop_map(Item::One), 1..4);
-    prop_oneof![2 => night, 1 => Just(vec![Item::One(23)]), 2 => field(0, 23)]
+    let small = (0_u32..3, 1_u32..4).prop_map(|(from, length)| vec![Item::Range(from, from + length)]);
+    prop_oneof![2 => night, 2 => small, 1 => Just(vec![Item::One(23)]), 2 => field(0, 23)]
 }
 
 fn dates() -> impl Strategy<Value = Vec<Item>> {
@@ -41,7 +42,7 @@ fn dates() -> impl Strategy<Value = Vec<Item>> {
         (1_u32..=31).prop_map(Item::One)
     ];
     prop_oneof![
-        4 => Just(vec![Item::Every]),
+        8 => Just(vec![Item::Every]),
         1 => Just(vec![Item::Any]),
         3 => field(1, 31),
         2 => prop::collection::vec(marked, 1..3),
@@ -64,7 +65,7 @@ fn weekdays() -> impl Strategy<Value = Vec<Item>> {
         prop::sample::select(names.to_vec()).prop_map(|(name, weekday)| Item::Named(name, weekday)),
     ];
     prop_oneof![
-        4 => Just(vec![Item::Every]),
+        8 => Just(vec![Item::Every]),
         1 => Just(vec![Item::Any]),
         3 => field(0, 7),
         2 => prop::collection::vec(marked, 1..3),
@@ -99,7 +100,9 @@ fn nicknames() -> impl Strategy<Value = (&'static str, [Vec<Item>; 6])> {
 /// A random text and options; the zone is the caller's.
 pub(crate) fn spec() -> impl Strategy<Value = Reference> {
     let seconds = prop_oneof![4 => Just(vec![]), 2 => Just(vec![Item::One(0)]), 1 => field(0, 59)];
-    let fields = (seconds, field(0, 59), hours(), dates(), months(), weekdays()).prop_map(
+    // What a gap skips and what stands at its end are often the same minute.
+    let minutes = prop_oneof![1 => Just(vec![Item::One(0)]), 3 => field(0, 59)];
+    let fields = (seconds, minutes, hours(), dates(), months(), weekdays()).prop_map(
         |(second, minute, hour, date, month, weekday)| [second, minute, hour, date, month, weekday],
     );
     let text = prop_oneof![

@@ -9,7 +9,8 @@ use crate::cron::pattern::Times;
 use crate::cron::zone::Shift;
 use crate::cron::{Class, DstGap, DstOverlap, horizon};
 
-/// `; not run when clocks skip it, run both times when clocks repeat it`, or nothing.
+/// ` (not run when clocks skip it, run both times when clocks repeat it)`, or nothing. In brackets, since the texts of
+/// several specs are told with semicolons between them.
 pub(super) fn told(cron: &Parsed) -> String {
     let usual = usual(cron.pattern.times);
     let own = Habit::of(cron);
@@ -28,7 +29,7 @@ pub(super) fn told(cron: &Parsed) -> String {
     });
     match gap.into_iter().chain(overlap).collect::<Vec<_>>()[..] {
         [] => String::new(),
-        ref parts => format!("; {}", parts.join(", ")),
+        ref parts => format!(" ({})", parts.join(", ")),
     }
 }
 
@@ -98,42 +99,42 @@ mod tests {
             ("30 2 * * *", "Europe/Berlin", usual, ""),
             ("* * * * *", "Europe/Berlin", other, ""),
             ("0 * * * *", "Europe/Berlin", usual, ""),
-            ("0-59 0-23 * * *", "Europe/Berlin", usual, "; run the first time only when clocks repeat it"),
+            ("0-59 0-23 * * *", "Europe/Berlin", usual, " (run the first time only when clocks repeat it)"),
             ("0-59 0-23 * * *", "Europe/Berlin", other, ""),
             ("0-59 * * * *", "Europe/Berlin", usual, ""),
             ("0-59 0-23 * * *", "Asia/Tokyo", usual, ""),
-            ("0 0-23 * * *", "Europe/Berlin", usual, "; run the first time only when clocks repeat it"),
+            ("0 0-23 * * *", "Europe/Berlin", usual, " (run the first time only when clocks repeat it)"),
             (
                 "30 2 * * *",
                 "Europe/Berlin",
                 other,
-                "; not run when clocks skip it, run both times when clocks repeat it",
+                " (not run when clocks skip it, run both times when clocks repeat it)",
             ),
             ("30 4 * * *", "Europe/Berlin", other, ""),
-            ("30 2 * * *", "America/New_York", other, "; not run when clocks skip it"),
-            ("30 1 * * *", "America/New_York", other, "; run both times when clocks repeat it"),
+            ("30 2 * * *", "America/New_York", other, " (not run when clocks skip it)"),
+            ("30 1 * * *", "America/New_York", other, " (run both times when clocks repeat it)"),
             ("30 2 1 * *", "Europe/Berlin", other, ""),
-            ("0 2 29 3 *", "Europe/Berlin", other, "; not run when clocks skip it"),
+            ("0 2 29 3 *", "Europe/Berlin", other, " (not run when clocks skip it)"),
             ("0 2 24 3 *", "Europe/Berlin", other, ""),
             ("*/15 2 * * *", "Europe/Berlin", usual, ""),
             (
                 "0,15,30,45 2 * * *",
                 "Europe/Berlin",
                 (DstGap::RunAfter, DstOverlap::Second),
-                "; run right after when clocks skip it, run the second time only when clocks repeat it",
+                " (run right after when clocks skip it, run the second time only when clocks repeat it)",
             ),
             ("0 9-17 * * *", "Europe/Berlin", usual, ""),
             (
                 "30 */2 * * *",
                 "Europe/Berlin",
                 usual,
-                "; not run when clocks skip it, run both times when clocks repeat it",
+                " (not run when clocks skip it, run both times when clocks repeat it)",
             ),
             ("30 2 * * *", "America/Sao_Paulo", other, ""),
         ] {
             let spec = CronText { text, time_zone, day_match: DayMatch::Any, dst_gap, dst_overlap };
             let english = Cron::parse(&spec).expect(text).describe();
-            let (_, rest) = english.split_at(english.find(';').unwrap_or(english.len()));
+            let (_, rest) = english.split_at(english.find(" (").unwrap_or(english.len()));
             assert_eq!(rest, told, "{text}: {english}");
         }
     }
