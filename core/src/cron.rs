@@ -52,10 +52,8 @@ pub(crate) mod search;
 
 pub(crate) mod count;
 
-#[allow(dead_code, reason = "for the counting of unions")]
 mod seconds;
 
-#[allow(dead_code, reason = "for the counting of unions")]
 mod cover;
 
 mod describe;
@@ -66,7 +64,6 @@ mod cache;
 
 pub use cache::{CronCache, DEFAULT_CAPACITY};
 pub use lint::CronWarning;
-#[allow(unused_imports, reason = "for the counting of unions")]
 pub(crate) use seconds::SecondSet;
 pub use zone::{instant_text, known_zone, local_text, parse_instant, tzdb_version};
 
@@ -243,7 +240,6 @@ impl Cron {
     }
 
     /// Adds every nominal instant in the block of `into`: as many as [`Cron::count`] counts there, and no walk.
-    #[allow(dead_code, reason = "for the counting of unions")]
     pub(crate) fn mark(&self, into: &mut SecondSet) {
         seconds::mark(&self.parsed, into);
     }
@@ -263,7 +259,6 @@ impl Cron {
     }
 
     /// Adds every covered second in the block of `into`.
-    #[allow(dead_code, reason = "for the counting of unions")]
     pub(crate) fn cover(&self, into: &mut SecondSet) {
         cover::cover(&self.parsed, into);
     }

@@ -366,21 +366,7 @@ impl Definition {
         let mut flaw = |pointer: &str, detail: String, hint: &str| {
             flaws.push(Flaw { pointer: pointer.to_owned(), detail, hint: hint.to_owned() });
         };
-        if self.specs.is_empty() {
-            flaw(
-                "/specs",
-                "a schedule needs at least one spec".into(),
-                "add one, such as {\"cron\": \"30 2 * * *\"}",
-            );
-        }
-        if self.specs.len() > MAX_SPECS {
-            flaw(
-                "/specs",
-                format!("{} specs; at most {MAX_SPECS}", self.specs.len()),
-                "split it into several schedules",
-            );
-        }
-        self.check_times(&mut flaw);
+        check_times(&self.specs, &self.exclude, self.window, &mut flaw);
         if self.payload.len() > MAX_PAYLOAD {
             flaw(
                 "/payload",
@@ -398,49 +384,14 @@ impl Definition {
         if self.about.labels.len() > MAX_LABELS {
             flaw("/labels", format!("more than {MAX_LABELS} labels"), "keep those that you select by");
         }
-        if let (Some(start), Some(end)) = (self.window.start_at, self.window.end_at)
-            && end < start
-        {
-            flaw("/end_at", "the window ends before it starts".into(), "put end_at after start_at");
+        if self.concurrency_key.as_deref().is_some_and(|key| !(1..=MAX_NAME).contains(&key.len())) {
+            flaw("/concurrency_key", "its length".into(), "between 1 and 200 bytes, or null");
         }
         if self.max_firings == Some(0) {
             flaw("/max_firings", "0 would never fire".into(), "leave it out, or pause the schedule");
         }
         self.check_policy(&mut flaw);
         if flaws.is_empty() { Ok(()) } else { Err(flaws) }
-    }
-
-    fn check_times(&self, flaw: &mut impl FnMut(&str, String, &str)) {
-        for (place, spec) in self.specs.iter().enumerate() {
-            let Spec::Every { every, .. } = spec else { continue };
-            let pointer = format!("/specs/{place}/every");
-            if *every < MIN_EVERY {
-                flaw(&pointer, format!("{every} is too short"), "at least 1s");
-            } else if !every.as_millis().is_multiple_of(1_000) {
-                flaw(&pointer, format!("{every} is no whole number of seconds"), "such as 90s");
-            }
-        }
-        if self.exclude.len() > MAX_EXCLUSIONS {
-            flaw(
-                "/exclude",
-                format!("{} exclusions; at most {MAX_EXCLUSIONS}", self.exclude.len()),
-                "put dates into one calendar",
-            );
-        }
-        for (place, exclusion) in self.exclude.iter().enumerate() {
-            if let Exclusion::Dates { dates, .. } = exclusion
-                && !(1..=MAX_EXCLUDED_DATES).contains(&dates.len())
-            {
-                flaw(
-                    &format!("/exclude/{place}/dates"),
-                    format!("{} dates", dates.len()),
-                    "between 1 and 366; a calendar holds more",
-                );
-            }
-        }
-        if self.concurrency_key.as_deref().is_some_and(|key| !(1..=MAX_NAME).contains(&key.len())) {
-            flaw("/concurrency_key", "its length".into(), "between 1 and 200 bytes, or null");
-        }
     }
 
     fn check_policy(&self, flaw: &mut impl FnMut(&str, String, &str)) {
@@ -495,6 +446,61 @@ impl Definition {
             + self.specs.len() * 400
             + self.exclude.iter().map(Exclusion::weight).sum::<usize>()
             + 512
+    }
+}
+
+/// The bounds of what says when, shared by definitions and previews; each flaw is told with pointer, detail and hint.
+pub fn check_times(
+    specs: &[Spec],
+    exclude: &[Exclusion],
+    window: Window,
+    flaw: &mut impl FnMut(&str, String, &str),
+) {
+    if specs.is_empty() {
+        flaw(
+            "/specs",
+            "a schedule needs at least one spec".into(),
+            "add one, such as {\"cron\": \"30 2 * * *\"}",
+        );
+    }
+    if specs.len() > MAX_SPECS {
+        flaw(
+            "/specs",
+            format!("{} specs; at most {MAX_SPECS}", specs.len()),
+            "split it into several schedules",
+        );
+    }
+    for (place, spec) in specs.iter().enumerate() {
+        let Spec::Every { every, .. } = spec else { continue };
+        let pointer = format!("/specs/{place}/every");
+        if *every < MIN_EVERY {
+            flaw(&pointer, format!("{every} is too short"), "at least 1s");
+        } else if !every.as_millis().is_multiple_of(1_000) {
+            flaw(&pointer, format!("{every} is no whole number of seconds"), "such as 90s");
+        }
+    }
+    if exclude.len() > MAX_EXCLUSIONS {
+        flaw(
+            "/exclude",
+            format!("{} exclusions; at most {MAX_EXCLUSIONS}", exclude.len()),
+            "put dates into one calendar",
+        );
+    }
+    for (place, exclusion) in exclude.iter().enumerate() {
+        if let Exclusion::Dates { dates, .. } = exclusion
+            && !(1..=MAX_EXCLUDED_DATES).contains(&dates.len())
+        {
+            flaw(
+                &format!("/exclude/{place}/dates"),
+                format!("{} dates", dates.len()),
+                "between 1 and 366; a calendar holds more",
+            );
+        }
+    }
+    if let (Some(start), Some(end)) = (window.start_at, window.end_at)
+        && end < start
+    {
+        flaw("/end_at", "the window ends before it starts".into(), "put end_at after start_at");
     }
 }
 

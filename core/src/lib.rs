@@ -22,6 +22,8 @@ pub mod definition;
 
 pub mod series;
 
+pub mod english;
+
 pub mod attempt;
 
 pub mod firing;

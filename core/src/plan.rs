@@ -4,25 +4,30 @@
 //! It changes nothing and reads no clock: `now` is an argument. A plan may be overtaken on its way to the log; then
 //! `apply` finds it stale and it is planned again. One schedule never harms another: what cannot be evaluated is parked.
 
+mod backfill;
 mod catch_up;
 mod jitter;
+mod mark;
+mod refusal;
+mod rerun;
 mod write;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::command::{Decision, OnTime, PauseEnd, Tick};
 use crate::cron::CronCache;
+use crate::command::{Decision, OnTime, PauseEnd, Tick};
 use crate::definition::{Definition, Jitter};
 use crate::id::{LogIndex, Uid};
 use crate::schedule::{Schedule, State as ScheduleState};
-use crate::series::{BadSpec, Series};
+use crate::series::{BadSpec, Series, Texts};
 use crate::state::State;
 use crate::time::{Span, Timestamp};
 
+pub use backfill::{Counts, Past};
+pub use mark::{MarkCounts, REWIND_MAX_LIVE};
+pub use refusal::Refusal;
+pub use rerun::Instead;
 pub use write::{PauseUntil, ResumeFrom, Wanted};
-
-/// How many parsed patterns a planner keeps: one per distinct text, zone and options.
-const CACHED_CRONS: usize = 4096;
 
 /// Settings of the cluster that planning depends on. They travel in no command: their consequences do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +50,7 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct Planner {
     options: Options,
-    crons: CronCache,
+    texts: Texts,
     #[cfg(feature = "plant-duplicates")]
     repeated: std::collections::BTreeSet<Uid>,
 }
@@ -56,15 +61,20 @@ impl Planner {
     pub fn new(options: Options) -> Self {
         Self {
             options,
-            crons: CronCache::new(CACHED_CRONS),
+            texts: Texts::default(),
             #[cfg(feature = "plant-duplicates")]
             repeated: std::collections::BTreeSet::new(),
         }
     }
 
-    /// The parsed patterns, for those who preview.
+    /// The parsed patterns and rules, for those who preview.
+    pub fn texts(&mut self) -> &mut Texts {
+        &mut self.texts
+    }
+
+    /// The parsed patterns alone.
     pub fn crons(&mut self) -> &mut CronCache {
-        &mut self.crons
+        &mut self.texts.crons
     }
 
     /// Everything that is due at or before `now`, a bounded batch; `None` when nothing is. Ask again after it was
@@ -183,7 +193,7 @@ impl Planner {
     /// # Errors
     /// The first spec that cannot be evaluated.
     pub fn series(&mut self, state: &State, definition: &Definition) -> Result<Series, BadSpec> {
-        Series::of(definition, state, &mut self.crons)
+        Series::of(definition, state, &mut self.texts)
     }
 
     /// A decision, or the one that parks the schedule.
@@ -204,7 +214,7 @@ impl Planner {
     ) -> Result<T, String> {
         match catch_unwind(AssertUnwindSafe(|| plan(self, schedule))) {
             Ok(Ok(planned)) => Ok(planned),
-            Ok(Err(bad)) => Err(format!("spec {} cannot be evaluated: {}", bad.place, bad.error.detail)),
+            Ok(Err(bad)) => Err(bad.to_string()),
             Err(_) => Err("planning it panicked".to_owned()),
         }
     }

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cron::{CronText, DayMatch, DstGap, DstOverlap};
+use crate::rrule::RuleText;
 use crate::time::{Span, Timestamp};
 
 /// The most specs that one schedule may have.
@@ -83,6 +84,32 @@ pub struct CronSpec {
     pub dst_gap: DstGap,
     /// Which pass of a doubled wall time a fixed instant takes.
     pub dst_overlap: DstOverlap,
+}
+
+impl Spec {
+    /// The zone on whose wall clock its instants are read: UTC for intervals and single instants.
+    #[must_use]
+    pub fn time_zone(&self) -> &str {
+        match self {
+            Self::Cron(cron) => &cron.time_zone,
+            Self::Rule(rule) => &rule.time_zone,
+            Self::Every { .. } | Self::At(_) => "UTC",
+        }
+    }
+}
+
+impl RuleSpec {
+    /// The rule as its room reads it.
+    #[must_use]
+    pub fn as_text(&self) -> RuleText<'_> {
+        RuleText {
+            rule: &self.rule,
+            start: &self.start,
+            time_zone: &self.time_zone,
+            dst_gap: self.dst_gap,
+            dst_overlap: self.dst_overlap,
+        }
+    }
 }
 
 impl Exclusion {

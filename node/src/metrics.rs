@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use campanile_core::attempt::Verdict;
-use campanile_core::command::Tick;
+use campanile_core::command::{Fire, Tick};
 use campanile_core::firing::Kind;
 use campanile_core::reply::Ticked;
 use campanile_core::time::{Span, Timestamp};
@@ -162,7 +162,7 @@ impl Metrics {
         tick.on_time.iter().for_each(|item| late(item.nominal));
         let decisions = tick.decisions.iter().chain(tick.pause_ends.iter().map(|end| &end.decision));
         for decision in decisions {
-            for (nominal, kind) in &decision.fire {
+            for Fire { nominal, kind, .. } in &decision.fire {
                 late(*nominal);
                 planned += 1;
                 missed += u64::from(*kind == Kind::CatchUp);
@@ -202,6 +202,7 @@ impl Metrics {
             Verdict::Refused => "refused",
             Verdict::Gone => "gone",
             Verdict::NotSent => "not_sent",
+            Verdict::Stopped => "stopped",
         };
         self.attempts.get_or_create(&ByOutcome { outcome }).inc();
     }

@@ -29,6 +29,10 @@ pub enum Code {
     AlreadyExists,
     /// Another firing of the schedule runs, and its overlap policy skips then.
     Overlap,
+    /// Others name it, so it cannot go.
+    InUse,
+    /// It does not fit how things stand: a re-run of what has not fired, a mark of what is paused.
+    Conflict,
     /// It was changed since the `If-Match` of the request was read.
     VersionConflict,
     /// The idempotency key was used for another request.
@@ -53,7 +57,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of the statuses; the OpenAPI document and the tests go through it.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::BadRequest,
         Self::Unauthenticated,
         Self::Forbidden,
@@ -61,6 +65,8 @@ impl Code {
         Self::MethodNotAllowed,
         Self::AlreadyExists,
         Self::Overlap,
+        Self::InUse,
+        Self::Conflict,
         Self::LeaseLost,
         Self::VersionConflict,
         Self::PayloadTooLarge,
@@ -84,7 +90,7 @@ impl Code {
             Self::Forbidden => 403,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
-            Self::AlreadyExists | Self::Overlap | Self::LeaseLost => 409,
+            Self::AlreadyExists | Self::Overlap | Self::InUse | Self::Conflict | Self::LeaseLost => 409,
             Self::VersionConflict => 412,
             Self::PayloadTooLarge => 413,
             Self::NotLeader => 421,
@@ -108,6 +114,8 @@ impl Code {
             Self::NotFound => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::AlreadyExists => "already_exists",
+            Self::InUse => "in_use",
+            Self::Conflict => "conflict",
             Self::Overlap => "overlap",
             Self::VersionConflict => "version_conflict",
             Self::IdempotencyMismatch => "idempotency_mismatch",
@@ -134,6 +142,8 @@ impl Code {
             Self::NotFound => "not found",
             Self::MethodNotAllowed => "the path does not know this method",
             Self::AlreadyExists => "it exists already",
+            Self::InUse => "others name it",
+            Self::Conflict => "it does not fit how things stand",
             Self::Overlap => "another firing of the schedule runs",
             Self::VersionConflict => "it was changed by somebody else",
             Self::IdempotencyMismatch => "the idempotency key was used for another request",

@@ -6,8 +6,10 @@
 //! that matters is a parameter.
 
 pub mod cluster;
+pub mod backfill;
 pub mod definition;
 pub mod draft;
+pub mod exclusion;
 pub mod firing;
 pub mod ledger;
 pub mod orders;

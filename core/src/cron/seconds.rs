@@ -7,7 +7,7 @@
 mod tests;
 
 use super::Note;
-use super::bits::{has, lower, size};
+use super::bits::{has, highest, lower, size};
 use super::parsed::Parsed;
 use super::pattern::{Days, Times};
 use super::search::Walls;
@@ -49,6 +49,24 @@ impl SecondSet {
         if let Some((word, bit)) = self.place(second) {
             self.words[word] |= 1 << bit;
         }
+    }
+
+    /// Adds the seconds of a range; those outside the block are left out.
+    pub(crate) fn insert_range(&mut self, seconds: std::ops::Range<i64>) {
+        let (mut second, end) = (seconds.start.max(self.first), seconds.end.min(self.end()));
+        while second < end {
+            let place = usize::try_from(second - self.first).unwrap_or(0);
+            let (word, bit) = (place / 64, place % 64);
+            let len = (64 - bit as i64).min(end - second);
+            self.words[word] |= (u64::MAX >> (64 - len)) << bit;
+            second += len;
+        }
+    }
+
+    /// The last second that it holds.
+    pub(crate) fn last(&self) -> Option<i64> {
+        let (word, bits) = self.words.iter().enumerate().rev().find(|(_, bits)| **bits != 0)?;
+        Some(self.first + word as i64 * 64 + i64::from(highest(*bits)))
     }
 
     /// Whether it holds a second.

@@ -1,5 +1,7 @@
 //! A world in which a history of users' wishes is lived through: leaders, ticks, restarts and clocks by dice.
 
+mod again;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -7,7 +9,7 @@ use campanile_core::attempt::{Report, Verdict};
 use campanile_core::command::{
     Begin, BeginItem, Body, Command, Condition, LeaderEpoch, Request, Settle, SettleItem,
 };
-use campanile_core::cron::{CronCache, DayMatch, DstGap, DstOverlap};
+use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
 use campanile_core::definition::{
     About, CatchUp, Definition, Overlap, Policy, ScheduleName, Target, Webhook,
 };
@@ -19,9 +21,11 @@ use campanile_core::machine::Machine;
 use campanile_core::plan::{Options, PauseUntil, Planner, ResumeFrom, Wanted};
 use campanile_core::query;
 use campanile_core::reply::{Rejection, Reply};
-use campanile_core::series::{NoCalendars, Series};
+use campanile_core::series::{NoCalendars, Series, Texts};
 use campanile_core::spec::{CronSpec, Spec, Window};
 use campanile_core::time::{Span, Timestamp};
+
+use again::{Again, Fired};
 
 /// Seeded randomness (SplitMix64), so that a run is its seed.
 pub struct Dice(u64);
@@ -56,6 +60,7 @@ enum Want {
     Delete,
     Pause { until: Option<Timestamp> },
     Resume,
+    Again(Again),
 }
 
 /// Twenty minutes over a change of daylight saving in Berlin, a few schedules, forty wishes.
@@ -63,15 +68,24 @@ pub fn history(dice: &mut Dice) -> Vec<Wish> {
     let start = 1_774_745_400_000; // 2026-03-29T00:50:00Z, ten minutes before the gap
     let mut at = start;
     let mut wishes = Vec::new();
-    for _ in 0..40 {
+    // While a mark is ahead of the clock, its schedule is not edited.
+    let mut ahead: BTreeMap<ScheduleName, i64> = BTreeMap::new();
+    for _ in 0..60 {
         at += dice.below(60_000) as i64;
         let name = ScheduleName::parse(&format!("job-{}", dice.below(5))).unwrap();
-        let want = match dice.below(10) {
+        let is_ahead = ahead.get(&name).is_some_and(|until| at <= *until);
+        let want = match dice.below(16) {
             0 => Want::Delete,
             1 => Want::Pause { until: dice.one_in(2).then(|| Timestamp::from_millis(at + 45_000)) },
             2 | 3 => Want::Resume,
+            4..=8 => Want::Again(Again::by(dice)),
+            _ if is_ahead => Want::Resume,
             _ => Want::Put(definition(dice)),
         };
+        if let Want::Again(again) = &want {
+            let until = at + again.ahead().as_millis() as i64;
+            ahead.entry(name.clone()).and_modify(|ahead| *ahead = until.max(*ahead)).or_insert(until);
+        }
         wishes.push(Wish { at: Timestamp::from_millis(at), name, want });
     }
     wishes
@@ -138,6 +152,10 @@ pub struct World {
     term: u64,
     /// A tick that an earlier leader, or this one, proposed and that is still on its way.
     late: Option<Command>,
+    fired: Fired,
+    late_steps: Vec<campanile_core::command::StepBackfill>,
+    /// How many steps of backfills did something.
+    pub steps: usize,
 }
 
 impl World {
@@ -161,6 +179,9 @@ impl World {
             epoch: Epoch(0),
             term: 0,
             late: None,
+            fired: Fired::default(),
+            late_steps: Vec::new(),
+            steps: 0,
         }
     }
 
@@ -186,6 +207,7 @@ impl World {
                 self.suffer();
             }
             self.tick();
+            self.go_on();
             self.work();
         }
     }
@@ -287,6 +309,10 @@ impl World {
                     PauseUntil { note: "".into(), until: *until },
                 ),
                 Want::Resume => self.planner.resume(&self.machine, at, wanted, ResumeFrom::Now),
+                Want::Again(again) => match self.plan_again(wanted, again) {
+                    Ok(body) => body,
+                    Err(_) => return,
+                },
             };
             let command = self.command(body);
             if self.commit(command) != Reply::Rejected(Rejection::Raced) {
@@ -307,6 +333,7 @@ impl World {
         let index = LogIndex(self.machine.applied().0 + 1);
         let (reply, rows) = self.machine.apply(index, &command);
         invariant::check(&self.machine).unwrap();
+        self.fired.read(&rows);
         self.rows.extend(rows);
         self.log.push((index, command));
         reply
@@ -315,7 +342,7 @@ impl World {
 
 /// Every decided instant of the plan in the ledger, runs of skips spelled out by the definition in force.
 fn decided(rows: &[Row]) -> Vec<Decided> {
-    let mut crons = CronCache::default();
+    let mut texts = Texts::default();
     let mut incarnations: BTreeMap<Uid, (String, Timestamp)> = BTreeMap::new();
     let mut definitions: BTreeMap<(Uid, Revision), Arc<Definition>> = BTreeMap::new();
     let mut decided = Vec::new();
@@ -325,12 +352,12 @@ fn decided(rows: &[Row]) -> Vec<Decided> {
                 incarnations.entry(*uid).or_insert((name.to_string(), row.at));
                 definitions.insert((*uid, *revision), definition.clone());
             }
-            Event::Fired { firing, kind, .. } if *kind != Kind::Manual => {
+            Event::Fired { firing, kind: Kind::Scheduled | Kind::CatchUp, .. } => {
                 let (name, created_at) = incarnations[&firing.uid].clone();
                 decided.push(Decided { name, created_at, nominal: firing.nominal });
             }
             Event::Skipped { uid, revision, from, to, count, .. } => {
-                let series = Series::of(&definitions[&(*uid, *revision)], &NoCalendars, &mut crons).unwrap();
+                let series = Series::of(&definitions[&(*uid, *revision)], &NoCalendars, &mut texts).unwrap();
                 let (name, created_at) = incarnations[uid].clone();
                 let mut after = *from - Span::from_millis(1);
                 for _ in 0..*count {

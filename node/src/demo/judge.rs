@@ -107,14 +107,15 @@ impl Record {
 
 #[cfg(test)]
 mod tests {
-    use campanile_core::cron::CronCache;
     use campanile_core::spec::{Spec, Window};
+
+    use campanile_core::series::{NoCalendars, Texts};
 
     use super::*;
 
     fn judge() -> Judge {
         let spec = Spec::Every { every: Span::from_secs(1), anchor: Timestamp::EPOCH };
-        let series = Series::of_specs(&[spec], Window::default(), &mut CronCache::default())
+        let series = Series::of_specs(&[spec], &[], Window::default(), &NoCalendars, &mut Texts::default())
             .expect("a spec without cron");
         Judge::new([("s".to_owned(), series)], Span::from_secs(10))
     }

@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use campanile_core::cron::{CronCache, DayMatch, DstGap, DstOverlap, parse_instant};
-use campanile_core::series::Series;
+use campanile_core::cron::{DayMatch, DstGap, DstOverlap, parse_instant};
+use campanile_core::series::{NoCalendars, Series, Texts};
 use campanile_core::spec::{CronSpec, Spec, Window};
 use campanile_core::time::Timestamp;
 
@@ -106,7 +106,7 @@ pub(super) fn import(file: Option<&Path>, url: &str, now: Timestamp) -> Result<I
 /// The instants of a draft, for the judge.
 pub(super) fn series(draft: &Draft) -> Result<Series> {
     let specs = draft.specs.iter().map(spec).collect::<Result<Vec<_>>>()?;
-    match Series::of_specs(&specs, Window::default(), &mut CronCache::default()) {
+    match Series::of_specs(&specs, &[], Window::default(), &NoCalendars, &mut Texts::default()) {
         Ok(series) => Ok(series),
         Err(bad) => bail!("{}: {}", draft.name, bad.error.detail),
     }

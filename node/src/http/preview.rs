@@ -22,6 +22,10 @@ pub(crate) async fn preview(State(app): State<App>, uri: Uri, body: Body) -> Ans
     Params::of(uri.query()).close()?;
     let question = read_question(&JsonBody::parse(&read_body(body).await?)?)?;
     // Rare patterns are searched far ahead: not on a thread that others wait for.
-    let told = tokio::task::spawn_blocking(move || app.service.preview(&question)).await;
+    let told = tokio::task::spawn_blocking(move || {
+        let machine = app.service.quorum().view();
+        app.service.preview(&machine, &question)
+    })
+    .await;
     ok(&told.unwrap_or_else(|_| Err(Problem::new(Code::Internal, "evaluating the specs panicked")))?)
 }

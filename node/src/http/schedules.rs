@@ -259,7 +259,7 @@ pub(crate) async fn next(State(app): State<App>, Named(name): Named, uri: Uri) -
     let machine = app.service.read(consistency).await?;
     let schedule = machine.named(&name).ok_or_else(|| no_such(&name))?;
     let after = after.unwrap_or_else(|| app.service.now());
-    let items = app.service.next(&schedule.definition, after, count)?;
+    let items = app.service.next(&machine, &schedule.definition, after, count)?;
     ok(&Page { items, next_page_token: None })
 }
 

@@ -2,13 +2,14 @@
 //!
 //! Zones and cron are evaluated here by this node's own data; what the cluster decided stands in `next_at` and the mark.
 
-use campanile_core::cron::{Cron, CronCache, Occurrence};
 use campanile_core::definition::Definition;
+use campanile_core::english;
 use campanile_core::firing::Phase;
 use campanile_core::machine::Machine;
 use campanile_core::schedule::{Schedule, State};
-use campanile_core::series::Series;
-use campanile_core::spec::{Spec, Window};
+use campanile_core::series::{BadSpec, Series, Texts};
+use campanile_core::spec::Spec;
+use campanile_core::state::State as MachineState;
 use campanile_core::time::Timestamp;
 
 use super::Service;
@@ -37,10 +38,10 @@ impl Service {
     pub fn show(&self, machine: &Machine, schedule: &Schedule, depth: Depth) -> Shown {
         let now = self.now();
         let (text, warnings) = {
-            let crons = &mut *self.planner();
-            let crons = crons.crons();
-            let warnings = (depth == Depth::Whole).then(|| warnings(&schedule.definition.specs, crons, now));
-            (text(&schedule.definition.specs, crons), warnings)
+            let planner = &mut *self.planner();
+            let Definition { specs, exclude, .. } = &*schedule.definition;
+            let warnings = (depth == Depth::Whole).then(|| warnings(specs, planner.texts(), now));
+            (english::describe(specs, exclude, planner.texts()), warnings)
         };
         let (note, until) = match &schedule.state {
             State::Active | State::Finished => (None, None),
@@ -57,7 +58,7 @@ impl Service {
             state: state_word(&schedule.state).into(),
             note: note.filter(|note| !note.is_empty()).map(|note| note.to_string()),
             until: until.map(Instant),
-            next: self.next_of(schedule, depth),
+            next: self.next_of(machine, schedule, depth),
             mark: Instant(schedule.mark),
             text,
             last: schedule.newest_outcomes().next().map(|outcome| Last::of(schedule, outcome)),
@@ -71,14 +72,14 @@ impl Service {
     }
 
     /// The next instants of an active schedule: the first as the cluster decided it, the others by this node's data.
-    fn next_of(&self, schedule: &Schedule, depth: Depth) -> Vec<Instant> {
+    fn next_of(&self, machine: &Machine, schedule: &Schedule, depth: Depth) -> Vec<Instant> {
         let Some(first) = schedule.next_at.filter(|at| *at != Timestamp::NEVER && schedule.is_active())
         else {
             return Vec::new();
         };
         let mut next = vec![Instant(first)];
         if depth == Depth::Whole
-            && let Ok(series) = self.series(&schedule.definition)
+            && let Ok(series) = self.series(machine, &schedule.definition)
         {
             let left = schedule.definition.max_firings.map_or(NEXT_SHOWN, |most| {
                 usize::try_from(most.saturating_sub(schedule.fired)).unwrap_or(NEXT_SHOWN).min(NEXT_SHOWN)
@@ -89,8 +90,12 @@ impl Service {
         next
     }
 
-    fn series(&self, definition: &Definition) -> Result<Series, Problem> {
-        Series::of(definition, self.planner().crons()).map_err(|bad| cannot_evaluate(bad.place, &bad.error))
+    /// The instants of a definition, under the calendars as they stand.
+    ///
+    /// # Errors
+    /// `invalid_schedule` when this node's zone data cannot evaluate it.
+    pub(super) fn series(&self, machine: &Machine, definition: &Definition) -> Result<Series, Problem> {
+        self.planner().series(machine, definition).map_err(|bad| cannot_evaluate(&bad))
     }
 
     /// The next instants of a stored schedule after `after`, with how each stands to daylight saving.
@@ -99,101 +104,63 @@ impl Service {
     /// `invalid_schedule` when this node's zone data cannot evaluate it.
     pub fn next(
         &self,
+        machine: &Machine,
         definition: &Definition,
         after: Timestamp,
         count: usize,
     ) -> Result<Vec<NextInstant>, Problem> {
-        let parts = parts(&definition.specs, definition.window, self.planner().crons())?;
-        Ok(merge(&parts, after, count))
+        Ok(upcoming(&self.series(machine, definition)?, &definition.specs, after, count))
     }
 
-    /// What specs would do.
+    /// What specs would do, under the calendars as they stand.
     ///
     /// # Errors
     /// `invalid_schedule` when one cannot be evaluated.
-    pub fn preview(&self, question: &Question) -> Result<Preview, Problem> {
+    pub fn preview(&self, machine: &Machine, question: &Question) -> Result<Preview, Problem> {
         let now = self.now();
-        // A cache of its own: what strangers try out does not push out what the cluster runs.
-        let mut crons = CronCache::new(question.specs.len());
-        let parts = parts(&question.specs, question.window, &mut crons)?;
+        // Texts of its own: what strangers try out does not push out what the cluster runs.
+        let mut texts = Texts::default();
+        let Question { specs, exclude, window, .. } = question;
+        let state: &MachineState = machine;
+        let series = Series::of_specs(specs, exclude, *window, state, &mut texts)
+            .map_err(|bad| cannot_evaluate(&bad))?;
         Ok(Preview {
-            text: text(&question.specs, &mut crons),
-            next: merge(&parts, question.after.unwrap_or(now), question.count),
-            warnings: warnings(&question.specs, &mut crons, now),
+            text: english::describe(specs, exclude, &mut texts),
+            next: upcoming(&series, specs, question.after.unwrap_or(now), question.count),
+            warnings: warnings(specs, &mut texts, now),
         })
     }
 }
 
-/// One spec, ready to be searched, and the zone on whose wall clock it is shown.
-type Part<'a> = (&'a str, Series);
-
-fn parts<'a>(specs: &'a [Spec], window: Window, crons: &mut CronCache) -> Result<Vec<Part<'a>>, Problem> {
-    let mut part = |(place, spec)| {
-        let series = Series::of_specs(std::slice::from_ref(spec), window, crons);
-        series.map(|series| (zone_of(spec), series)).map_err(|bad| cannot_evaluate(place, &bad.error))
-    };
-    specs.iter().enumerate().map(&mut part).collect()
+/// The next instants, each on the wall clock of the first spec that makes it.
+pub(super) fn upcoming(series: &Series, specs: &[Spec], after: Timestamp, count: usize) -> Vec<NextInstant> {
+    let all = std::iter::successors(series.next_of(after), |(_, last)| series.next_of(last.at));
+    all.take(count)
+        .map(|(place, occurrence)| {
+            NextInstant::of(occurrence, specs.get(place).map_or("UTC", Spec::time_zone))
+        })
+        .collect()
 }
 
-/// The next instants of all parts. One that several make is shown as the first of them does.
-fn merge(parts: &[Part<'_>], after: Timestamp, count: usize) -> Vec<NextInstant> {
-    let mut heads: Vec<Option<Occurrence>> = parts.iter().map(|(_, series)| series.next(after)).collect();
-    let mut shown = Vec::with_capacity(count.min(64));
-    while shown.len() < count {
-        let coming = heads.iter().zip(parts).filter_map(|(head, (zone, _))| head.map(|head| (head, *zone)));
-        let Some((first, zone)) = coming.min_by_key(|(head, _)| head.at) else { break };
-        shown.push(NextInstant::of(first, zone));
-        for (head, (_, series)) in heads.iter_mut().zip(parts) {
-            if head.is_some_and(|head| head.at == first.at) {
-                *head = series.next(first.at);
-            }
-        }
+/// What is allowed and often not meant.
+pub(super) fn warnings(specs: &[Spec], texts: &mut Texts, now: Timestamp) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for (place, spec) in specs.iter().enumerate() {
+        let (field, found) = match spec {
+            Spec::Cron(cron) => ("cron", texts.crons.get(&cron.as_text()).map(|cron| cron.warnings(now))),
+            Spec::Rule(rule) => ("rrule", texts.rules.get(&rule.as_text()).map(|rule| rule.warnings(now))),
+            Spec::Every { .. } | Spec::At(_) => continue,
+        };
+        warnings.extend(found.unwrap_or_default().into_iter().map(|warning| Warning {
+            code: warning.code.into(),
+            pointer: format!("/specs/{place}/{field}"),
+            message: warning.message,
+        }));
     }
-    shown
+    warnings
 }
 
-fn zone_of(spec: &Spec) -> &str {
-    match spec {
-        Spec::Cron(cron) => &cron.time_zone,
-        Spec::Every { .. } | Spec::At(_) => "UTC",
-    }
-}
-
-fn text(specs: &[Spec], crons: &mut CronCache) -> String {
-    let texts: Vec<String> = specs.iter().map(|spec| text_of(spec, crons)).collect();
-    texts.join("; ")
-}
-
-fn text_of(spec: &Spec, crons: &mut CronCache) -> String {
-    match spec {
-        Spec::Cron(cron) => match crons.get(&cron.as_text()) {
-            Ok(parsed) => parsed.describe(),
-            Err(wrong) => format!("{} (cannot be evaluated here: {wrong})", cron.text),
-        },
-        Spec::Every { every, anchor } if *anchor == Timestamp::EPOCH => format!("Every {every}"),
-        Spec::Every { every, anchor } => format!("Every {every}, counted from {}", Instant(*anchor)),
-        Spec::At(at) => format!("Once, at {}", Instant(*at)),
-    }
-}
-
-fn warnings(specs: &[Spec], crons: &mut CronCache, now: Timestamp) -> Vec<Warning> {
-    let parsed = specs.iter().enumerate().filter_map(|(place, spec)| match spec {
-        Spec::Cron(cron) => crons.get(&cron.as_text()).ok().map(|cron| (place, cron)),
-        Spec::Every { .. } | Spec::At(_) => None,
-    });
-    parsed.flat_map(|(place, cron)| warnings_of(place, &cron, now)).collect()
-}
-
-fn warnings_of(place: usize, cron: &Cron, now: Timestamp) -> Vec<Warning> {
-    let pointer = format!("/specs/{place}/cron");
-    let shown = |warning: campanile_core::cron::CronWarning| Warning {
-        code: warning.code.into(),
-        pointer: pointer.clone(),
-        message: warning.message,
-    };
-    cron.warnings(now).into_iter().map(shown).collect()
-}
-
-fn cannot_evaluate(place: usize, error: &campanile_core::cron::CronError) -> Problem {
-    Problem::new(Code::InvalidSchedule, format!("/specs/{place} cannot be evaluated: {error}"))
+/// The problem that a spec or an exclusion cannot be evaluated by this node.
+pub(super) fn cannot_evaluate(bad: &BadSpec) -> Problem {
+    Problem::new(Code::InvalidSchedule, bad.to_string())
 }

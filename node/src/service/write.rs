@@ -245,6 +245,16 @@ fn refused(rejection: Rejection) -> Failure {
         ),
         Rejection::Invalid(why) => (Code::InvalidSchedule, why.into()),
         Rejection::Limit(why) => (Code::RateLimited, why.into()),
+        Rejection::NoCalendar(name) => (
+            Code::InvalidSchedule,
+            format!("there is no calendar {name:?}; put it before the schedules that name it"),
+        ),
+        Rejection::InUse(users) => (
+            Code::InUse,
+            format!("{users} schedules name this calendar; change them first, or put an empty calendar"),
+        ),
+        // Whoever proposed the set knows the names of its parts, and says which one it is.
+        Rejection::Part(_, why) => return refused(*why),
     };
     Problem::new(code, why).into()
 }

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::draft::QUEUE_LIMIT;
+use super::exclusion::Exclusion;
 use super::payload::Payload;
-use super::policy::{CatchUpFields, RetryFields, delivery_word, overlap_word};
+use super::policy::{CatchUpFields, RetryFields, completion_word, delivery_word, jitter_text};
 use super::spec::Spec;
 use super::target::Target;
 use super::time::Instant;
@@ -30,9 +30,9 @@ pub struct Definition {
     pub labels: BTreeMap<String, String>,
     /// When: the union of these.
     pub specs: Vec<Spec>,
-    /// Exclusions: none in this version.
+    /// When not: an instant that one of these covers is not nominal.
     #[serde(default)]
-    pub exclude: Vec<Value>,
+    pub exclude: Vec<Exclusion>,
     /// The first instant that may be nominal; inclusive.
     #[serde(default)]
     pub start_at: Option<Instant>,
@@ -43,27 +43,32 @@ pub struct Definition {
     #[serde(default)]
     #[schema(minimum = 1)]
     pub max_firings: Option<u64>,
-    /// What becomes of a finished schedule: `keep` in this version.
+    /// What becomes of a finished schedule: `keep`, or `delete` once its last firing has settled.
     #[serde(default = "keep")]
-    #[schema(default = "keep", pattern = "^keep$")]
+    #[schema(default = "keep", pattern = "^(keep|delete)$")]
     pub after_completion: String,
-    /// A spread of the dispatch: `0s` in this version.
+    /// A spread of the dispatch behind the nominal instants, never past the next: a duration, or `auto` (a tenth of the
+    /// distance from the previous nominal, at most 10 s).
     #[serde(default = "no_jitter")]
-    #[schema(default = "0s", pattern = "^0s$")]
+    #[schema(default = "0s")]
     pub jitter: String,
     /// Where a firing goes.
     pub target: Target,
     /// Any JSON, at most 64 KiB; sent with each firing.
     #[serde(default)]
     pub payload: Payload,
-    /// What becomes of an instant while another firing of the schedule runs: `allow` or `skip`.
+    /// What becomes of an instant while another firing of the schedule runs: `allow`, `skip`, `queue_one`, `queue_all`,
+    /// `replace` or `terminate`.
     #[serde(default = "allow")]
-    #[schema(default = "allow", pattern = "^(allow|skip)$")]
+    #[schema(default = "allow", pattern = "^(allow|skip|queue_one|queue_all|replace|terminate)$")]
     pub overlap: String,
-    /// The bound of a queue, for overlap modes of later versions.
+    /// How many firings may wait for the one that runs; beyond, they are skipped as `overlap`.
     #[serde(default = "queue_limit")]
-    #[schema(default = 1000, minimum = 1000, maximum = 1000)]
-    pub queue_limit: u64,
+    #[schema(default = 1000, minimum = 1, maximum = 10000)]
+    pub queue_limit: u32,
+    /// All schedules with the same key are one to `overlap`.
+    #[serde(default)]
+    pub concurrency_key: Option<String>,
     /// What becomes of instants that were missed.
     #[serde(default = "catch_up")]
     #[schema(required = false)]
@@ -103,8 +108,8 @@ fn allow() -> String {
 fn at_least_once() -> String {
     "at_least_once".into()
 }
-const fn queue_limit() -> u64 {
-    QUEUE_LIMIT
+fn queue_limit() -> u32 {
+    campanile_core::definition::Policy::default().queue_limit
 }
 fn catch_up() -> CatchUpFields {
     (&campanile_core::definition::CatchUp::default()).into()
@@ -115,22 +120,33 @@ fn retry() -> RetryFields {
 
 impl From<&CoreDefinition> for Definition {
     fn from(definition: &CoreDefinition) -> Self {
-        let CoreDefinition { specs, target, payload, about, window, max_firings, policy } = definition;
+        let CoreDefinition {
+            specs,
+            exclude,
+            target,
+            payload,
+            about,
+            window,
+            max_firings,
+            concurrency_key,
+            policy,
+        } = definition;
         Self {
             display_name: about.display_name.to_string(),
             description: about.description.to_string(),
             labels: about.labels.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect(),
             specs: specs.iter().map(Spec::from).collect(),
-            exclude: Vec::new(),
+            exclude: exclude.iter().map(Exclusion::from).collect(),
             start_at: window.start_at.map(Instant),
             end_at: window.end_at.map(Instant),
             max_firings: *max_firings,
-            after_completion: keep(),
-            jitter: no_jitter(),
+            after_completion: completion_word(policy.after_completion).into(),
+            jitter: jitter_text(policy.jitter),
             target: target.into(),
             payload: Payload(payload.clone()),
-            overlap: overlap_word(policy.overlap).into(),
-            queue_limit: QUEUE_LIMIT,
+            overlap: policy.overlap.as_str().into(),
+            queue_limit: policy.queue_limit,
+            concurrency_key: concurrency_key.as_ref().map(|key| key.to_string()),
             catch_up: (&policy.catch_up).into(),
             delivery: delivery_word(policy.delivery).into(),
             deadline: None,

@@ -11,6 +11,7 @@ use campanile_core::definition::{About, Definition, ScheduleName};
 use campanile_core::spec::{Spec, Window};
 use campanile_core::time::Timestamp;
 
+use super::exclusion::read_exclusions;
 use super::payload::Body;
 use super::policy::read_policy;
 use super::read::{Fields, Flaws};
@@ -26,8 +27,6 @@ const MAX_DISPLAY_NAME: usize = 200;
 const MAX_DESCRIPTION: usize = 4 * 1024;
 /// The longest key and value of a label, in characters.
 const MAX_LABEL: (usize, usize) = (63, 255);
-/// The bound of the queue of a schedule when nothing is said.
-pub(crate) const QUEUE_LIMIT: u64 = 1000;
 
 /// Fields that answers add.
 const READ_ONLY: [&str; 6] = ["uid", "revision", "created_at", "updated_at", "updated_by", "status"];
@@ -57,19 +56,23 @@ fn read_fields(fields: &mut Fields<'_>, payload: &str, flaws: &mut Flaws) -> Opt
     fields.get("payload");
     let about = read_about(fields, flaws);
     let specs = read_specs(fields, flaws);
+    let exclude = read_exclusions(fields, flaws);
     let window =
         Window { start_at: fields.instant("start_at", flaws), end_at: fields.instant("end_at", flaws) };
     let max_firings = fields.number("max_firings", i64::MAX as u64, flaws);
     let target = read_target(fields, flaws);
+    let concurrency_key = fields.text("concurrency_key", flaws).map(Arc::from);
     let policy = Arc::new(read_policy(fields, flaws));
     refuse_unsupported(fields, flaws);
     Some(Definition {
         specs: specs?,
+        exclude,
         target: target?,
         payload: payload.into(),
         about,
         window,
         max_firings,
+        concurrency_key,
         policy,
     })
 }
@@ -124,23 +127,6 @@ fn read_labels(fields: &mut Fields<'_>, flaws: &mut Flaws) -> BTreeMap<Box<str>,
 }
 
 fn refuse_unsupported(fields: &mut Fields<'_>, flaws: &mut Flaws) {
-    if let Some(items) = fields.list("exclude", flaws)
-        && !items.is_empty()
-    {
-        flaws.unsupported(fields.at("exclude"), "exclusions");
-    }
-    if fields
-        .text("jitter", flaws)
-        .is_some_and(|jitter| jitter.parse() != Ok(campanile_core::time::Span::ZERO))
-    {
-        flaws.unsupported(fields.at("jitter"), "jitter");
-    }
-    if fields.word("after_completion", &[("keep", false), ("delete", true)], flaws) == Some(true) {
-        flaws.unsupported(fields.at("after_completion"), "deletion after completion");
-    }
-    if fields.number("queue_limit", u64::MAX, flaws).is_some_and(|limit| limit != QUEUE_LIMIT) {
-        flaws.unsupported(fields.at("queue_limit"), "a queue limit");
-    }
     for (field, what) in [
         ("deadline", "a deadline"),
         ("on_failure", "an action on failure"),

@@ -1,7 +1,7 @@
 //! The story of a firing as JSON: decided, attempts, outcome.
 
 use campanile_core::attempt::{AttemptEnd, Lease, Report, Verdict};
-use campanile_core::firing::{FiringId, Kind};
+use campanile_core::firing::FiringId;
 use campanile_core::id::{Run, Uid};
 use campanile_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -140,17 +140,8 @@ pub const fn attempt_word(end: AttemptEnd) -> &'static str {
             Verdict::Refused => "refused",
             Verdict::Gone => "gone",
             Verdict::NotSent => "not_sent",
+            Verdict::Stopped => "cancelled",
         },
-    }
-}
-
-/// The word for why a firing exists.
-#[must_use]
-pub const fn kind_word(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Scheduled => "scheduled",
-        Kind::CatchUp => "catch_up",
-        Kind::Manual => "manual",
     }
 }
 

@@ -1,12 +1,14 @@
 //! The rows of the ledger as JSON: a fact each, in the words of the contract.
 
+use campanile_core::backfill::BackfillState;
 use campanile_core::event::{Event, Outcome, Row as CoreRow};
 use campanile_core::firing::FiringId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::backfill::{backfill_id, backfill_word};
 use super::definition::Definition;
-use super::firing::{attempt_word, kind_word};
+use super::firing::attempt_word;
 use super::schedule::end_word;
 use super::time::Instant;
 use campanile_core::attempt::{AttemptEnd, Verdict};
@@ -162,6 +164,87 @@ pub enum Fact {
         /// Where its peers reach it.
         peer_address: String,
     },
+    /// A user skipped ahead.
+    MarkSet {
+        /// Which schedule.
+        uid: String,
+        /// Everything up to here is decided.
+        to: Instant,
+        /// Who.
+        by: String,
+    },
+    /// The holder of a firing was asked to stop, so that a newer one can start.
+    StopAsked {
+        /// Which.
+        firing: FiringRef,
+    },
+    /// A firing was stopped.
+    Cancelled {
+        /// Which.
+        firing: FiringRef,
+        /// Who; `campanile` when a newer one took its place.
+        by: String,
+    },
+    /// A backfill began.
+    BackfillCreated {
+        /// Which.
+        backfill: String,
+        /// Of which schedule.
+        uid: String,
+        /// Its range begins after this instant.
+        after: Instant,
+        /// The last instant of its range.
+        until: Instant,
+        /// Whether it fires again what has fired.
+        again: bool,
+        /// How many nominal instants the range has.
+        instants: u64,
+        /// Who.
+        by: String,
+    },
+    /// A backfill has gone through its range, or was ended.
+    BackfillEnded {
+        /// Which.
+        backfill: String,
+        /// `completed`, `cancelled` or `failed`.
+        state: String,
+        /// Why it failed.
+        reason: Option<String>,
+        /// How many firings it has made.
+        fired: u64,
+    },
+    /// A calendar holds this from here on.
+    CalendarPut {
+        /// Its name.
+        name: String,
+        /// How many dates.
+        dates: usize,
+        /// How many spans of time.
+        spans: usize,
+        /// Who.
+        by: String,
+    },
+    /// A calendar was removed.
+    CalendarDeleted {
+        /// Its name.
+        name: String,
+        /// Who.
+        by: String,
+    },
+    /// The leader plans with another version of the time-zone data from here on.
+    ZonesUsed {
+        /// The version.
+        version: String,
+    },
+    /// The next instant of a schedule is another one, since calendars or zones changed.
+    NextMoved {
+        /// Which schedule.
+        uid: String,
+        /// The one before.
+        from: Option<Instant>,
+        /// The one now.
+        to: Option<Instant>,
+    },
 }
 
 /// Which firing a fact is about.
@@ -199,7 +282,7 @@ impl From<&Event> for Fact {
                 Self::LeaderEpoch { epoch: epoch.0, node: node.0, incarnation: *incarnation, term: term.0 }
             }
             Event::Fired { firing, revision, kind } => {
-                Self::Fired { firing: firing.into(), revision: revision.0, kind: kind_word(*kind).into() }
+                Self::Fired { firing: firing.into(), revision: revision.0, kind: kind.as_str().into() }
             }
             Event::Skipped { uid, revision, reason, from, to, count } => Self::Skipped {
                 uid: uid.to_string(),
@@ -241,7 +324,51 @@ impl From<&Event> for Fact {
             Event::NodeAdmitted { node, peer_address } => {
                 Self::NodeAdmitted { node: node.0, peer_address: peer_address.to_string() }
             }
+            Event::MarkSet { uid, to, by } => {
+                Self::MarkSet { uid: uid.to_string(), to: Instant(*to), by: by.to_string() }
+            }
+            Event::StopAsked { firing } => Self::StopAsked { firing: firing.into() },
+            Event::Cancelled { firing, by } => Self::Cancelled { firing: firing.into(), by: by.to_string() },
+            Event::BackfillCreated { .. } | Event::BackfillEnded { .. } => backfill(event),
+            Event::CalendarPut { name, calendar, by } => Self::CalendarPut {
+                name: name.to_string(),
+                dates: calendar.dates.len(),
+                spans: calendar.spans.len(),
+                by: by.to_string(),
+            },
+            Event::CalendarDeleted { name, by } => {
+                Self::CalendarDeleted { name: name.to_string(), by: by.to_string() }
+            }
+            Event::ZonesUsed { version } => Self::ZonesUsed { version: version.to_string() },
+            Event::NextMoved { uid, from, to } => {
+                Self::NextMoved { uid: uid.to_string(), from: from.map(Instant), to: to.map(Instant) }
+            }
         }
+    }
+}
+
+/// The two facts about a backfill.
+fn backfill(event: &Event) -> Fact {
+    match event {
+        Event::BackfillCreated { id, uid, plan, instants, by } => Fact::BackfillCreated {
+            backfill: backfill_id(*id),
+            uid: uid.to_string(),
+            after: Instant(plan.after),
+            until: Instant(plan.until),
+            again: plan.again,
+            instants: *instants,
+            by: by.to_string(),
+        },
+        Event::BackfillEnded { id, state, fired } => Fact::BackfillEnded {
+            backfill: backfill_id(*id),
+            state: backfill_word(state).into(),
+            reason: match state {
+                BackfillState::Failed(reason) => Some(reason.to_string()),
+                _ => None,
+            },
+            fired: *fired,
+        },
+        _ => unreachable!("called for the facts about backfills only"),
     }
 }
 

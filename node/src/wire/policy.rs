@@ -2,7 +2,9 @@
 //!
 //! Each default is core's; nothing here has a default of its own.
 
-use campanile_core::definition::{CatchUp, CatchUpMode, Delivery, Overlap, Policy, RetryPolicy};
+use campanile_core::definition::{
+    AfterCompletion, CatchUp, CatchUpMode, Delivery, Jitter, Overlap, Policy, RetryPolicy,
+};
 use campanile_core::time::Span;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -43,19 +45,36 @@ pub struct RetryFields {
     pub until_next: bool,
 }
 
-const OVERLAPS: [(&str, Overlap); 2] = [("allow", Overlap::Allow), ("skip", Overlap::Skip)];
-/// In the contract, and not in this version.
-const LATER_OVERLAPS: [&str; 4] = ["queue_one", "queue_all", "replace", "terminate"];
+const OVERLAPS: [(&str, Overlap); 6] = [
+    ("allow", Overlap::Allow),
+    ("skip", Overlap::Skip),
+    ("queue_one", Overlap::QueueOne),
+    ("queue_all", Overlap::QueueAll),
+    ("replace", Overlap::Replace),
+    ("terminate", Overlap::Terminate),
+];
+const COMPLETIONS: [(&str, AfterCompletion); 2] =
+    [("keep", AfterCompletion::Keep), ("delete", AfterCompletion::Delete)];
+const AUTO: &str = "auto";
 const MODES: [(&str, CatchUpMode); 3] =
     [("all", CatchUpMode::All), ("latest", CatchUpMode::Latest), ("none", CatchUpMode::None)];
 const DELIVERIES: [(&str, Delivery); 2] =
     [("at_least_once", Delivery::AtLeastOnce), ("at_most_once", Delivery::AtMostOnce)];
 const UNLIMITED: &str = "unlimited";
 
-/// The word for an overlap mode.
+/// The word for what becomes of a finished schedule.
 #[must_use]
-pub fn overlap_word(overlap: Overlap) -> &'static str {
-    word_of(&OVERLAPS, &overlap)
+pub fn completion_word(after: AfterCompletion) -> &'static str {
+    word_of(&COMPLETIONS, &after)
+}
+
+/// A spread as a text: a duration, or `auto`.
+#[must_use]
+pub fn jitter_text(jitter: Jitter) -> String {
+    match jitter {
+        Jitter::Fixed(most) => most.to_string(),
+        Jitter::Auto => AUTO.to_owned(),
+    }
 }
 
 /// The word for a delivery promise.
@@ -90,6 +109,11 @@ pub fn read_policy(fields: &mut Fields<'_>, flaws: &mut Flaws) -> Policy {
     let defaults = Policy::default();
     Policy {
         overlap: read_overlap(fields, flaws).unwrap_or(defaults.overlap),
+        queue_limit: small(fields, "queue_limit", flaws).unwrap_or(defaults.queue_limit),
+        jitter: read_jitter(fields, flaws).unwrap_or(defaults.jitter),
+        after_completion: fields
+            .word("after_completion", &COMPLETIONS, flaws)
+            .unwrap_or(defaults.after_completion),
         catch_up: read_catch_up(fields, flaws),
         delivery: fields.word("delivery", &DELIVERIES, flaws).unwrap_or(defaults.delivery),
         retry: read_retry(fields, flaws),
@@ -99,16 +123,18 @@ pub fn read_policy(fields: &mut Fields<'_>, flaws: &mut Flaws) -> Policy {
 
 /// Reads the field `overlap`, of a schedule or of a trigger.
 pub fn read_overlap(fields: &mut Fields<'_>, flaws: &mut Flaws) -> Option<Overlap> {
-    let given = fields.text("overlap", flaws)?;
-    if LATER_OVERLAPS.contains(&given) {
-        flaws.add(
-            fields.at("overlap"),
-            format!("{given:?}: not supported by this version"),
-            "\"allow\" or \"skip\"",
-        );
-        return None;
-    }
     fields.word("overlap", &OVERLAPS, flaws)
+}
+
+fn read_jitter(fields: &mut Fields<'_>, flaws: &mut Flaws) -> Option<Jitter> {
+    if fields.get("jitter").and_then(serde_json::Value::as_str) == Some(AUTO) {
+        return Some(Jitter::Auto);
+    }
+    let most = fields.text("jitter", flaws)?.parse().ok();
+    if most.is_none() {
+        flaws.add(fields.at("jitter"), "is no duration", "a text such as \"30s\", or \"auto\"");
+    }
+    most.map(Jitter::Fixed)
 }
 
 fn read_catch_up(fields: &mut Fields<'_>, flaws: &mut Flaws) -> CatchUp {

@@ -1,12 +1,13 @@
 //! What specs would do, without storing them.
 
 use campanile_core::cron::Occurrence;
-use campanile_core::spec::{MAX_SPECS, MIN_EVERY, Spec as CoreSpec, Window};
+use campanile_core::definition::check_times;
+use campanile_core::spec::{Exclusion as CoreExclusion, Spec as CoreSpec, Window};
 use campanile_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::exclusion::{Exclusion, read_exclusions};
 use super::orders::read;
 use super::payload::Body;
 use super::read::{Fields, Flaws};
@@ -25,9 +26,9 @@ pub const MAX_COUNT: usize = 1000;
 pub struct PreviewRequest {
     /// When: the union of these.
     pub specs: Vec<Spec>,
-    /// Exclusions: none in this version.
+    /// When not.
     #[serde(default)]
-    pub exclude: Vec<Value>,
+    pub exclude: Vec<Exclusion>,
     /// The first instant that may be nominal; inclusive.
     #[serde(default)]
     pub start_at: Option<Instant>,
@@ -89,6 +90,8 @@ impl NextInstant {
 pub struct Question {
     /// When.
     pub specs: Vec<CoreSpec>,
+    /// When not.
+    pub exclude: Box<[CoreExclusion]>,
     /// Inside of it.
     pub window: Window,
     /// Strictly after it; `None` is now.
@@ -104,17 +107,13 @@ pub struct Question {
 pub fn read_question(body: &Body) -> Result<Question, Problem> {
     let question = read(body, |fields, flaws| {
         let specs = read_specs(fields, flaws);
-        if let Some(items) = fields.list("exclude", flaws)
-            && !items.is_empty()
-        {
-            flaws.unsupported(fields.at("exclude"), "exclusions");
-        }
+        let exclude = read_exclusions(fields, flaws);
         let window =
             Window { start_at: fields.instant("start_at", flaws), end_at: fields.instant("end_at", flaws) };
         let after = fields.instant("after", flaws);
         let count = read_count(fields, flaws);
-        check(specs.as_deref().unwrap_or_default(), window, flaws);
-        specs.map(|specs| Question { specs, window, after, count })
+        check(specs.as_deref().unwrap_or_default(), &exclude, window, flaws);
+        specs.map(|specs| Question { specs, exclude, window, after, count })
     })?;
     // Without specs there was a flaw, so that `read` has refused already.
     question.ok_or_else(|| Problem::bad_request("the specs cannot be read"))
@@ -132,20 +131,8 @@ fn read_count(fields: &mut Fields<'_>, flaws: &mut Flaws) -> usize {
 }
 
 /// The bounds of a definition that a preview shares.
-fn check(specs: &[CoreSpec], window: Window, flaws: &mut Flaws) {
-    if specs.len() > MAX_SPECS {
-        flaws.add("/specs", format!("{} specs; at most {MAX_SPECS}", specs.len()), "ask for some of them");
-    }
-    for (place, spec) in specs.iter().enumerate() {
-        if let CoreSpec::Every { every, .. } = spec
-            && *every < MIN_EVERY
-        {
-            flaws.add(format!("/specs/{place}/every"), format!("{every} is too short"), "at least 1s");
-        }
-    }
-    if let (Some(start), Some(end)) = (window.start_at, window.end_at)
-        && end < start
-    {
-        flaws.add("/end_at", "the window ends before it starts", "put end_at after start_at");
-    }
+fn check(specs: &[CoreSpec], exclude: &[CoreExclusion], window: Window, flaws: &mut Flaws) {
+    check_times(specs, exclude, window, &mut |pointer: &str, detail: String, hint: &str| {
+        flaws.add(pointer, detail, hint);
+    });
 }

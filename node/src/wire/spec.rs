@@ -1,9 +1,10 @@
-//! When a schedule is due, as JSON: `{"cron": …}`, `{"every": …}`, `{"at": …}`.
+//! When a schedule is due, as JSON: `{"cron": …}`, `{"every": …}`, `{"at": …}`, `{"rrule": …}`.
 //!
 //! Cron texts and zones are judged by `campanile_core::cron`; what it says is passed on with its column.
 
 use campanile_core::cron::{Cron, CronErrorKind, DayMatch, DstGap, DstOverlap};
-use campanile_core::spec::{CronSpec, Spec as CoreSpec};
+use campanile_core::rrule::Rule;
+use campanile_core::spec::{CronSpec, RuleSpec, Spec as CoreSpec};
 use campanile_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,7 +14,7 @@ use super::read::{Fields, Flaws};
 use super::time::{Instant, Length};
 use crate::problem::Flaw;
 
-/// One source of nominal instants; exactly one of `cron`, `every` and `at`.
+/// One source of nominal instants; exactly one of `cron`, `every`, `at` and `rrule`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum Spec {
@@ -23,6 +24,8 @@ pub enum Spec {
     Every(EveryFields),
     /// One instant.
     At(AtFields),
+    /// A recurrence rule in a time zone.
+    Rule(RuleFields),
 }
 
 /// A cron pattern and how it meets days and daylight saving.
@@ -67,6 +70,29 @@ pub struct AtFields {
     pub at: Instant,
 }
 
+/// A recurrence rule of RFC 5545, counted from a local date and time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RuleFields {
+    /// The rule, with a `FREQ` of `DAILY` or coarser.
+    #[schema(examples("FREQ=MONTHLY;BYDAY=-1FR"))]
+    pub rrule: String,
+    /// The local date and time from which it counts (`DTSTART`).
+    #[schema(examples("2026-01-30T09:00:00"))]
+    pub start: String,
+    /// An IANA zone name.
+    #[serde(default = "utc")]
+    #[schema(default = "UTC", examples("Europe/Berlin"))]
+    pub time_zone: String,
+    /// What becomes of an instant whose wall time does not exist: `run_after` or `skip`.
+    #[serde(default = "run_after")]
+    #[schema(default = "run_after", pattern = "^(run_after|skip)$")]
+    pub dst_gap: String,
+    /// Which pass of a doubled wall time is taken: `first`, `second` or `both`.
+    #[serde(default = "first")]
+    #[schema(default = "first", pattern = "^(first|second|both)$")]
+    pub dst_overlap: String,
+}
+
 fn utc() -> String {
     "UTC".into()
 }
@@ -83,7 +109,7 @@ fn epoch() -> Instant {
     Instant(Timestamp::EPOCH)
 }
 
-const DAY_MATCHES: [(&str, DayMatch); 2] = [("any", DayMatch::Any), ("all", DayMatch::All)];
+pub(crate) const DAY_MATCHES: [(&str, DayMatch); 2] = [("any", DayMatch::Any), ("all", DayMatch::All)];
 const DST_GAPS: [(&str, DstGap); 2] = [("run_after", DstGap::RunAfter), ("skip", DstGap::Skip)];
 const DST_OVERLAPS: [(&str, DstOverlap); 3] =
     [("first", DstOverlap::First), ("second", DstOverlap::Second), ("both", DstOverlap::Both)];
@@ -108,6 +134,13 @@ impl From<&CoreSpec> for Spec {
                 Self::Every(EveryFields { every: Length(*every), anchor: Instant(*anchor) })
             }
             CoreSpec::At(at) => Self::At(AtFields { at: Instant(*at) }),
+            CoreSpec::Rule(rule) => Self::Rule(RuleFields {
+                rrule: rule.rule.to_string(),
+                start: rule.start.to_string(),
+                time_zone: rule.time_zone.to_string(),
+                dst_gap: word_of(&DST_GAPS, &rule.dst_gap).into(),
+                dst_overlap: word_of(&DST_OVERLAPS, &rule.dst_overlap).into(),
+            }),
         }
     }
 }
@@ -129,29 +162,25 @@ pub fn read_specs(fields: &mut Fields<'_>, flaws: &mut Flaws) -> Option<Vec<Core
     read.into_iter().collect()
 }
 
-const ONE_OF: &str =
-    "one of {\"cron\": \"30 2 * * *\"}, {\"every\": \"15m\"}, {\"at\": \"2026-12-01T01:30:00Z\"}";
+const ONE_OF: &str = "one of {\"cron\": \"30 2 * * *\"}, {\"every\": \"15m\"}, {\"at\": \"2026-12-01T01:30:00Z\"}, {\"rrule\": …}";
 
 fn read_spec(value: &Value, pointer: &str, flaws: &mut Flaws) -> Option<CoreSpec> {
     let mut fields = Fields::of(value, pointer, flaws)?;
     let given: Vec<&str> =
-        ["cron", "every", "at"].into_iter().filter(|name| fields.get(name).is_some()).collect();
+        ["cron", "every", "at", "rrule"].into_iter().filter(|name| fields.get(name).is_some()).collect();
     let spec = match given.as_slice() {
         ["cron"] => read_cron(&mut fields, flaws),
         ["every"] => read_every(&mut fields, flaws),
         ["at"] => fields.instant("at", flaws).map(CoreSpec::At),
+        ["rrule"] => read_rule(&mut fields, flaws),
         [] => {
-            if ["calendar", "rrule"].iter().any(|name| value.get(name).is_some()) {
-                flaws.unsupported(pointer, "calendar specs");
-                return None;
-            }
-            flaws.add(pointer, "a spec says when: it has none of cron, every and at", ONE_OF);
+            flaws.add(pointer, "a spec says when: it has none of cron, every, at and rrule", ONE_OF);
             None
         }
         several => {
             flaws.add(
                 pointer,
-                format!("a spec has one of cron, every and at, not {}", several.join(" and ")),
+                format!("a spec has one of cron, every, at and rrule, not {}", several.join(" and ")),
                 "make each a spec of its own",
             );
             return None;
@@ -179,15 +208,51 @@ fn read_cron(fields: &mut Fields<'_>, flaws: &mut Flaws) -> Option<CoreSpec> {
     match Cron::parse(&spec.as_text()) {
         Ok(_) => Some(CoreSpec::Cron(Box::new(spec))),
         Err(wrong) => {
-            let field = if wrong.kind == CronErrorKind::Zone { "time_zone" } else { "cron" };
             flaws.push(Flaw {
-                pointer: fields.at(field),
+                pointer: fields.at(field_of(wrong.kind)),
                 detail: wrong.detail,
                 hint: wrong.hint,
                 column: wrong.column,
             });
             None
         }
+    }
+}
+
+fn read_rule(fields: &mut Fields<'_>, flaws: &mut Flaws) -> Option<CoreSpec> {
+    let rule = fields.text("rrule", flaws);
+    let start = fields.text("start", flaws);
+    if fields.get("start").is_none() {
+        flaws.add(
+            fields.at("start"),
+            "a rule counts from a local date and time, and none is given",
+            "such as \"2026-01-30T09:00:00\"",
+        );
+    }
+    let spec = RuleSpec {
+        rule: rule?.into(),
+        start: start?.into(),
+        time_zone: fields.text("time_zone", flaws).unwrap_or("UTC").into(),
+        dst_gap: fields.word("dst_gap", &DST_GAPS, flaws).unwrap_or_default(),
+        dst_overlap: fields.word("dst_overlap", &DST_OVERLAPS, flaws).unwrap_or_default(),
+    };
+    match Rule::parse(&spec.as_text()) {
+        Ok(_) => Some(CoreSpec::Rule(Box::new(spec))),
+        Err(wrong) => {
+            let field = if wrong.kind == CronErrorKind::Cron { "rrule" } else { field_of(wrong.kind) };
+            let pointer = fields.at(field);
+            flaws.push(Flaw { pointer, detail: wrong.detail, hint: wrong.hint, column: wrong.column });
+            None
+        }
+    }
+}
+
+/// The field of a spec that a part of it stands in.
+fn field_of(kind: CronErrorKind) -> &'static str {
+    match kind {
+        CronErrorKind::Cron => "cron",
+        CronErrorKind::Zone => "time_zone",
+        CronErrorKind::Start => "start",
     }
 }
 

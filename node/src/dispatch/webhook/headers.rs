@@ -1,7 +1,7 @@
 //! The headers of a firing: what a receiver needs to do it once, in order, and to find it again.
 
 use campanile_core::cron::instant_text;
-use campanile_core::firing::{FiringId, Kind};
+use campanile_core::firing::FiringId;
 use campanile_core::id::AttemptNumber;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use sha2::{Digest, Sha256};
@@ -28,7 +28,7 @@ pub(super) fn of(order: Order<'_>, unix_secs: i64) -> Result<HeaderMap, String> 
         ("campanile-schedule", order.name.to_string()),
         ("campanile-nominal", instant_text(firing.id.nominal)),
         ("campanile-attempt", order.lease.attempt.to_string()),
-        ("campanile-kind", kind(firing.kind).to_owned()),
+        ("campanile-kind", firing.kind.as_str().to_owned()),
         ("campanile-run", firing.id.run.to_string()),
         ("campanile-fencing-token", order.lease.fencing_token.to_string()),
         ("campanile-node", order.node.to_string()),
@@ -44,15 +44,6 @@ pub(super) fn of(order: Order<'_>, unix_secs: i64) -> Result<HeaderMap, String> 
 
 fn value_of(text: &str) -> Result<HeaderValue, String> {
     HeaderValue::from_str(text).map_err(|error| format!("header value {text:?}: {error}"))
-}
-
-/// The name of a kind in API, CLI and headers.
-fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Scheduled => "scheduled",
-        Kind::CatchUp => "catch_up",
-        Kind::Manual => "manual",
-    }
 }
 
 /// W3C trace context: one trace a firing, one span an attempt, both derived, so that every node and every retry names the

@@ -23,9 +23,11 @@ pub fn history_key(row: &Row) -> Option<Key> {
         |uid: Uid, nominal: i64, run: Run| Key { uid: uid.0, nominal, run: run.0, position: row.position };
     let of = |id: &FiringId| key(id.uid, id.nominal.as_millis(), id.run);
     match &read.event {
-        Event::Fired { firing, .. } | Event::Begun { firing, .. } | Event::Settled { firing, .. } => {
-            Some(of(firing))
-        }
+        Event::Fired { firing, .. }
+        | Event::Begun { firing, .. }
+        | Event::Settled { firing, .. }
+        | Event::StopAsked { firing }
+        | Event::Cancelled { firing, .. } => Some(of(firing)),
         Event::Skipped { uid, to, .. } => Some(key(*uid, to.as_millis(), Run(0))),
         Event::LeaderEpoch { epoch, .. } => Some(key(OFFICES, i64::try_from(epoch.0).ok()?, Run(0))),
         Event::Defined { .. }
@@ -34,7 +36,14 @@ pub fn history_key(row: &Row) -> Option<Key> {
         | Event::Resumed { .. }
         | Event::Parked { .. }
         | Event::Finished { .. }
-        | Event::NodeAdmitted { .. } => None,
+        | Event::NodeAdmitted { .. }
+        | Event::MarkSet { .. }
+        | Event::BackfillCreated { .. }
+        | Event::BackfillEnded { .. }
+        | Event::CalendarPut { .. }
+        | Event::CalendarDeleted { .. }
+        | Event::ZonesUsed { .. }
+        | Event::NextMoved { .. } => None,
     }
 }
 

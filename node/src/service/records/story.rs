@@ -6,7 +6,7 @@ use campanile_core::id::Revision;
 use campanile_core::time::Timestamp;
 use campanile_storage::ledger::Position;
 
-use crate::wire::firing::{Attempt, Decided, Firing, SkippedRun, kind_word};
+use crate::wire::firing::{Attempt, Decided, Firing, SkippedRun};
 use crate::wire::schedule::end_word;
 use crate::wire::time::Instant;
 
@@ -79,7 +79,7 @@ impl Story {
             revision: decided.revision.0,
             nominal: Instant(id.nominal),
             run: id.run.0,
-            kind: kind_word(decided.kind).into(),
+            kind: decided.kind.as_str().into(),
             state: state.into(),
             reason,
             skipped: self.skipped.map(|(_, run)| run),
@@ -100,5 +100,6 @@ fn phase_of(live: &Live) -> (&'static str, Option<Instant>) {
         Phase::Queued => ("queued", None),
         Phase::Waiting { until } => ("waiting", Some(Instant(until))),
         Phase::Running(_) => ("running", None),
+        Phase::Held => ("waiting", None),
     }
 }
