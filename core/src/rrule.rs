@@ -45,6 +45,8 @@ mod cache;
 
 pub use cache::{DEFAULT_CAPACITY, RuleCache};
 
+pub(crate) use text::basic_wall;
+
 use walls::RuleWalls;
 
 /// The longest rule, in characters.
@@ -106,6 +108,11 @@ impl Rule {
     #[must_use]
     pub fn count(&self, after: Timestamp, until: Timestamp) -> u64 {
         self.walls.count(after, until)
+    }
+
+    /// How many years the engine was asked about so far: what this rule has cost.
+    pub(crate) fn years_found(&self) -> u64 {
+        self.walls.years.found()
     }
 
     /// What the rule says, in English: `On the last Friday of every month at 09:00, Berlin time, from 2026-01-30`.
