@@ -83,6 +83,19 @@ impl Zone {
         i64::from(self.zone.to_offset(jiff_second(second)).seconds())
     }
 
+    /// The first second at which the wall clock shows this, or, where it never does, has gone past it.
+    pub(crate) fn first_second(&self, wall: Wall) -> i64 {
+        // No offset is as large as a day.
+        let mut segment = self.segment_at(wall.0.saturating_sub(DAY));
+        loop {
+            let second = segment.second(wall).max(segment.start());
+            if second < segment.end() {
+                return second;
+            }
+            segment = self.segment_at(segment.end());
+        }
+    }
+
     /// The stretch of constant offset around a second.
     pub(crate) fn segment_at(&self, second: i64) -> Segment {
         let offset = self.offset_at(second);
