@@ -28,6 +28,8 @@ mod zones;
 
 mod component;
 
+mod series;
+
 mod expand;
 
 use component::Components;

@@ -75,7 +75,7 @@ pub struct RuleText<'a> {
 
 /// A recurrence rule, read, judged and ready to be searched. Cloning it copies a pointer.
 ///
-/// It grows with the questions asked of it, to at most 256 KB and mostly a tenth of that: keep one per
+/// It grows with the questions asked of it, to at most 256 KB and mostly less than 45: keep one per
 /// distinct text, as [`RuleCache`] does.
 #[derive(Clone)]
 pub struct Rule {
