@@ -83,6 +83,10 @@ fn a_date_whose_midnight_does_not_exist_or_comes_twice_is_covered_whole() {
         ranges(&of(&["2010-11-06", "2010-11-07"], &[]), "America/St_Johns", from, to),
         ["2010-11-06T02:30:00Z 2010-11-08T03:30:00Z"]
     );
+    assert_eq!(
+        ranges(&of(&["2010-11-07", "2010-11-08"], &[]), "America/St_Johns", from, to),
+        ["2010-11-07T02:30:00Z 2010-11-07T02:31:00Z", "2010-11-07T03:30:00Z 2010-11-09T03:30:00Z"]
+    );
     // Apia had no 2011-12-30.
     let (from, to) = ("2011-12-25T00:00:00Z", "2012-01-05T00:00:00Z");
     assert_eq!(ranges(&of(&["2011-12-30"], &[]), "Pacific/Apia", from, to), [""; 0]);
