@@ -14,6 +14,10 @@ pub mod cron;
 
 pub mod rrule;
 
+pub mod calendar;
+
+pub mod ical;
+
 pub mod spec;
 
 pub mod calendar;

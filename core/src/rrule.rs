@@ -45,6 +45,8 @@ mod cache;
 
 pub use cache::{DEFAULT_CAPACITY, RuleCache};
 
+pub(crate) use text::basic_wall;
+
 use walls::RuleWalls;
 
 /// The longest rule, in characters.
@@ -73,7 +75,7 @@ pub struct RuleText<'a> {
 
 /// A recurrence rule, read, judged and ready to be searched. Cloning it copies a pointer.
 ///
-/// It grows with the questions asked of it, to at most 256 KB and mostly a tenth of that: keep one per
+/// It grows with the questions asked of it, to at most 256 KB and mostly less than 45: keep one per
 /// distinct text, as [`RuleCache`] does.
 #[derive(Clone)]
 pub struct Rule {
@@ -106,6 +108,11 @@ impl Rule {
     #[must_use]
     pub fn count(&self, after: Timestamp, until: Timestamp) -> u64 {
         self.walls.count(after, until)
+    }
+
+    /// How many years the engine was asked about so far: what this rule has cost.
+    pub(crate) fn years_found(&self) -> u64 {
+        self.walls.years.found()
     }
 
     /// What the rule says, in English: `On the last Friday of every month at 09:00, Berlin time, from 2026-01-30`.

@@ -95,6 +95,28 @@ fn plain() -> impl Strategy<Value = Plain> {
     })
 }
 
+/// The first rule with one part of the second, or with what the first leaves to its start written out.
+fn mixed(one: &Plain, other: &Plain, part: usize) -> Plain {
+    let mut mixed = one.clone();
+    match part {
+        0 => mixed.every = other.every,
+        1 => mixed.interval = other.interval,
+        2 => mixed.week_start = other.week_start,
+        3 => mixed.months.clone_from(&other.months),
+        4 => mixed.weeks.clone_from(&other.weeks),
+        5 => mixed.year_days.clone_from(&other.year_days),
+        6 => mixed.month_days.clone_from(&other.month_days),
+        7 => mixed.days.clone_from(&other.days),
+        8 => mixed.hours.clone_from(&other.hours),
+        9 => mixed.positions.clone_from(&other.positions),
+        10 => mixed.count = other.count,
+        11 => mixed.start = mixed.start.with().hour(other.start.hour()).build().expect("a time"),
+        12 => mixed.hours = vec![i64::from(mixed.start.hour())],
+        _ => mixed.month_days = vec![i64::from(mixed.start.day())],
+    }
+    mixed
+}
+
 /// All instants up to the end of what the reading walked.
 fn forwards(rule: &Rule, until: i64) -> Vec<i64> {
     std::iter::successors(rule.next(Timestamp::from_millis(i64::MIN)), |found| rule.next(found.at))
@@ -149,6 +171,18 @@ proptest! {
                 prop_assert_eq!(rule.prev(found.at).map(|before| before.at), Some(last));
             }
             last = found.at;
+        }
+    }
+
+    #[test]
+    fn two_rules_that_are_told_alike_have_the_same_instants(one in plain(), other in plain(), part in 0..14_usize) {
+        let (text, changed) = (one.text(), mixed(&one, &other, part));
+        let (Ok(one), Ok(other)) = (parse(&text, &one, "UTC"), parse(&changed.text(), &changed, "UTC")) else { return Ok(()) };
+        if one.describe() == other.describe() {
+            let first = |rule: &Rule| -> Vec<_> {
+                std::iter::successors(rule.next(Timestamp::EPOCH), |found| rule.next(found.at)).take(1000).collect()
+            };
+            prop_assert_eq!(first(&one), first(&other), "{} and {}: {}", text, changed.text(), one.describe());
         }
     }
 

@@ -209,6 +209,21 @@ fn the_examples_of_the_rfc_fall_on_its_dates() {
     }
 }
 
+/// Every day in January, for 3 years: two spellings of the RFC with 93 dates.
+#[test]
+fn every_day_of_three_januaries_in_both_spellings() {
+    let walk = |text: &str| -> Vec<String> {
+        let rule = Rule::parse(&spec(text, "1998-01-01T09:00:00")).expect(text);
+        std::iter::successors(rule.next(Timestamp::EPOCH), |found| rule.next(found.at))
+            .map(|found| local_text(found.at, ZONE).expect("a zone")[..19].to_owned())
+            .collect()
+    };
+    let yearly = walk("FREQ=YEARLY;UNTIL=20000131T140000Z;BYMONTH=1;BYDAY=SU,MO,TU,WE,TH,FR,SA");
+    assert_eq!(yearly, walk("FREQ=DAILY;UNTIL=20000131T140000Z;BYMONTH=1"));
+    let day = |year: i32| (1..=31).map(move |day| format!("{year}-01-{day:02}T09:00:00"));
+    assert_eq!(yearly, (1998..=2000).flat_map(day).collect::<Vec<_>>());
+}
+
 #[test]
 fn twenty_minutes_apart_from_nine_to_five_as_the_rfc_writes_it_for_daily() {
     let text = "FREQ=DAILY;BYHOUR=9,10,11,12,13,14,15,16;BYMINUTE=0,20,40";

@@ -84,6 +84,32 @@ fn rules_are_told_in_english() {
             "FREQ=YEARLY;BYYEARDAY=100,101;BYDAY=MO,TU",
             "Every year on days 100 and 101 of the year, but only on every Monday and every Tuesday at 09:00",
         ),
+        ("FREQ=DAILY;BYMONTHDAY=13", "On day 13 of every month at 09:00"),
+        ("FREQ=DAILY;BYMONTH=7;BYDAY=MO", "Every Monday in July at 09:00"),
+        (
+            "FREQ=DAILY;INTERVAL=3;BYMONTH=7;BYDAY=MO",
+            "Every 3 days, but only in July, but only on Monday at 09:00",
+        ),
+        (
+            "FREQ=MONTHLY;INTERVAL=3;BYMONTH=1,4;BYDAY=1MO",
+            "Every 3 months, but only in January and April, on the first Monday of the month at 09:00",
+        ),
+        (
+            "FREQ=WEEKLY;INTERVAL=2;BYMONTH=7;BYDAY=MO",
+            "Every 2 weeks, but only in July, on Monday at 09:00, with weeks that begin on Monday",
+        ),
+        (
+            "FREQ=YEARLY;BYMONTHDAY=13;BYDAY=20MO,FR",
+            "Every year on day 13 of the month, but only when that is Friday or the 20th Monday of the year at 09:00",
+        ),
+        (
+            "FREQ=YEARLY;INTERVAL=2;BYMONTH=5;BYMONTHDAY=13;BYDAY=FR",
+            "Every 2 years in May on day 13 of the month, but only when that is Friday at 09:00",
+        ),
+        (
+            "FREQ=YEARLY;BYYEARDAY=100,-1;BYMONTH=12",
+            "Every year in December on day 100 and the last day of the year at 09:00",
+        ),
         ("FREQ=DAILY;BYMONTH=7,8", "Every day in July and August at 09:00"),
         (
             "FREQ=DAILY;BYHOUR=9,10,11,12,13,14,15,16;BYMINUTE=0,20,40",
@@ -150,6 +176,7 @@ fn what_is_no_rule_is_refused_with_its_column_and_a_hint() {
         ("FREQ=MONTHLY;BYWEEKNO=10", Some(14), "BYWEEKNO does not go with FREQ=MONTHLY"),
         ("FREQ=MONTHLY;BYSETPOS=-1", Some(14), "BYSETPOS has nothing to count"),
         ("FREQ=MONTHLY;BYDAY=MO;BYSETPOS=32", Some(23), "BYSETPOS goes to 31"),
+        ("FREQ=DAILY;BYDAY=MO;BYHOUR=1,2;BYSETPOS=3,-4", Some(32), "fewer times than BYSETPOS"),
         ("FREQ=DAILY;WKST=1", Some(17), "`1` is no weekday"),
         ("FREQ=DAILY;UNTIL=2026-12-24", Some(18), "no value of UNTIL"),
         ("FREQ=DAILY;UNTIL=20260230", Some(18), "no value of UNTIL"),

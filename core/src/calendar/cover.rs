@@ -129,10 +129,8 @@ impl<'a> Cover<'a> {
         i32::try_from(date).is_ok_and(|date| self.calendar.dates.binary_search(&date).is_ok())
     }
 
-    /// The end of the date that holds an instant, and of those that follow it day after day.
-    ///
-    /// Only the last of a row of dates is looked up, or the one before where a change of calendar left it out. An overlap at
-    /// midnight may put an end before that of the row; then the next date covers it, and the caller asks again.
+    /// The end of the date that holds an instant, and of those that follow it day after day, or the next change of the
+    /// offset if that comes first: it may turn the clock back over midnight, and the caller asks again behind it.
     fn end_of_dates(&self, at: Timestamp) -> Timestamp {
         let second = at.as_millis().div_euclid(1000);
         let date = self.date_at(second);
@@ -143,10 +141,9 @@ impl<'a> Cover<'a> {
             .zip(date + 1..)
             .take_while(|(known, next)| i64::from(**known) == *next)
             .count();
-        let end =
-            |date: i64| self.seconds_of(date).into_iter().map(|range| range.end).find(|end| *end > second);
-        let end = (date..=date + row as i64).rev().find_map(end);
-        instant(end.unwrap_or(second + 1))
+        let segment = self.zone.segment_at(second);
+        let midnight = Wall::at(date + row as i64 + 1, 0);
+        instant(segment.second(midnight).min(segment.end()))
     }
 
     /// The span that holds an instant.

@@ -62,21 +62,21 @@ pub(super) fn describe(rule: &RuleWalls) -> String {
 fn days(parts: &Parts) -> String {
     let Parts { frequency, interval, months, weeks, year_days, .. } = parts;
     let plain = *interval == 1 && weeks.is_empty() && year_days.is_empty();
-    let on = on_days(parts);
-    match (frequency, on.as_deref()) {
-        (Frequency::Daily, None) if plain && months.is_empty() => "Every day".to_owned(),
-        (Frequency::Weekly | Frequency::Daily, Some(_))
-            if plain && months.is_empty() && parts.month_days.is_empty() =>
-        {
-            format!("Every {}", join(&weekdays(&parts.days, false), "and"))
+    let weekdays_only = parts.month_days.is_empty() && !parts.days.is_empty();
+    let of_months = if months.is_empty() { "every month".to_owned() } else { month_names(months) };
+    let every_year = if months.is_empty() { "" } else { " every year" };
+    match (frequency, on_days(parts)) {
+        (Frequency::Daily | Frequency::Weekly, Some(_)) if plain && weekdays_only => {
+            let in_months = if months.is_empty() { String::new() } else { format!(" in {of_months}") };
+            format!("Every {}{in_months}", join(&weekdays(parts, Plain::Bare), "and"))
         }
-        (Frequency::Monthly, Some(on)) if plain && months.is_empty() => {
-            format!("On {}", of(on, "every month"))
+        (Frequency::Daily | Frequency::Monthly, Some(on)) if plain => {
+            format!("On {}{every_year}", of(&on, &of_months))
         }
-        (Frequency::Monthly | Frequency::Yearly, Some(on)) if plain && !months.is_empty() => {
-            format!("On {} every year", of(on, &month_names(months)))
+        (Frequency::Yearly, Some(on)) if plain && !months.is_empty() => {
+            format!("On {}{every_year}", of(&on, &of_months))
         }
-        _ => part_by_part(parts, on),
+        (_, on) => part_by_part(parts, on),
     }
 }
 
@@ -96,7 +96,10 @@ fn part_by_part(parts: &Parts, on: Option<String>) -> String {
         n => format!("Every {n} {unit}s"),
     };
     if !parts.months.is_empty() {
-        told.push_str(&format!(" in {}", month_names(&parts.months)));
+        // A step of years has them all; of anything else it may step over them.
+        let filter = parts.interval > 1 && parts.frequency != Frequency::Yearly;
+        let (before, behind) = if filter { (", but only", ",") } else { ("", "") };
+        told.push_str(&format!("{before} in {}{behind}", month_names(&parts.months)));
     }
     if !parts.weeks.is_empty() {
         told.push_str(&format!(" in {} of the year", counted("week", &parts.weeks)));
@@ -104,43 +107,59 @@ fn part_by_part(parts: &Parts, on: Option<String>) -> String {
     if !parts.year_days.is_empty() {
         told.push_str(&format!(" on {} of the year", counted("day", &parts.year_days)));
     }
-    match on {
-        Some(on) if parts.year_days.is_empty() => told.push_str(&format!(" on {on}")),
-        Some(on) => told.push_str(&format!(", but only on {on}")),
-        None => {}
-    }
-    if parts.month_days.is_empty() && parts.days.iter().all(|day| day.nth == 0) {
-        return told;
-    }
-    let counts_in_month = !parts.month_days.is_empty() || parts.counts_in_month();
-    told.push_str(if counts_in_month { " of the month" } else { " of the year" });
-    told
+    let Some(on) = on else { return told.trim_end_matches(',').to_owned() };
+    let filter = !parts.year_days.is_empty() || parts.frequency == Frequency::Daily;
+    told.push_str(if filter { ", but only on " } else { " on " });
+    let period = if parts.month_days.is_empty() {
+        parts.days.iter().any(|day| day.nth != 0).then(|| period(parts))
+    } else {
+        Some("the month")
+    };
+    told.push_str(&period.map_or(on.clone(), |period| of(&on, period)));
+    told.replace(",,", ",")
+}
+
+/// In what a numbered weekday is counted.
+fn period(parts: &Parts) -> &'static str {
+    if parts.counts_in_month() { "the month" } else { "the year" }
 }
 
 /// The days of the month and of the week; none when neither is named.
 fn on_days(parts: &Parts) -> Option<String> {
     let dates = counted("day", &parts.month_days);
-    let numbered = parts.days.iter().any(|day| day.nth != 0);
     let each = matches!(parts.frequency, Frequency::Monthly | Frequency::Yearly);
     match (parts.month_days.is_empty(), parts.days.is_empty()) {
         (true, true) => None,
         (false, true) => Some(dates),
-        (true, false) => Some(join(&weekdays(&parts.days, each || numbered), "and")),
+        (true, false) => Some(join(&weekdays(parts, if each { Plain::Every } else { Plain::Bare }), "and")),
         (false, false) => {
-            Some(format!("{dates}, but only when that is {}", join(&weekdays(&parts.days, false), "or")))
+            Some(format!("{dates}, but only when that is {}", join(&weekdays(parts, Plain::Full), "or")))
         }
     }
 }
 
-/// `Monday to Friday`, `the last Friday`; plain ones with `every` before them where `each` asks for it.
-fn weekdays(days: &BTreeSet<Day>, each: bool) -> Vec<String> {
-    let plain = |weekday: u32| days.contains(&Day { nth: 0, weekday });
-    let every = if each { "every " } else { "" };
-    let mut told: Vec<String> =
-        runs(WEEK.iter().map(|(weekday, name)| (plain(*weekday), format!("{every}{name}"))));
-    let mut numbered: Vec<&Day> = days.iter().filter(|day| day.nth != 0).collect();
+/// How weekdays are told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Plain {
+    /// `Friday`.
+    Bare,
+    /// `every Friday`, where it stands beside numbered ones.
+    Every,
+    /// `Friday`, and `the last Friday of the month` with its period.
+    Full,
+}
+
+/// `Monday to Friday`, `the last Friday`.
+fn weekdays(parts: &Parts, how: Plain) -> Vec<String> {
+    let plain = |weekday: u32| parts.days.contains(&Day { nth: 0, weekday });
+    let every = if how == Plain::Every { "every " } else { "" };
+    let behind = if how == Plain::Full { format!(" of {}", period(parts)) } else { String::new() };
+    let mut told = runs(WEEK.iter().map(|(weekday, name)| (plain(*weekday), format!("{every}{name}"))));
+    let mut numbered: Vec<&Day> = parts.days.iter().filter(|day| day.nth != 0).collect();
     numbered.sort_by_key(|day| (day.nth < 0, day.nth.abs(), (day.weekday + 6) % 7));
-    told.extend(numbered.into_iter().map(|day| format!("the {} {}", ordinal(day.nth), weekday(day.weekday))));
+    told.extend(
+        numbered.into_iter().map(|day| format!("the {} {}{behind}", ordinal(day.nth), weekday(day.weekday))),
+    );
     told
 }
 

@@ -24,7 +24,7 @@ pub(super) struct RuleWalls {
     pub(super) zone: Zone,
     dst_gap: DstGap,
     dst_overlap: DstOverlap,
-    years: Years,
+    pub(super) years: Years,
 }
 
 impl RuleWalls {

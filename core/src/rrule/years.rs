@@ -38,6 +38,8 @@ pub(super) struct Years {
 struct Kept {
     years: BTreeMap<Key, Matches>,
     bytes: usize,
+    /// How many were found in all, those forgotten again too.
+    found: u64,
 }
 
 impl Years {
@@ -107,6 +109,11 @@ impl Years {
             .sum()
     }
 
+    /// How often the engine was asked: what a reader of strange texts puts a bound to.
+    pub(super) fn found(&self) -> u64 {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).found
+    }
+
     /// The years that hold these walls, both included; none when they are the wrong way round.
     fn years(&self, from: Wall, to: Wall) -> impl DoubleEndedIterator<Item = i32> + use<> {
         let years = if from <= to { from.parts().0..to.parts().0 + 1 } else { 0..0 };
@@ -158,9 +165,10 @@ impl Kept {
     fn keep(&mut self, key: Key, matches: &Matches) {
         let bytes = YEAR_BYTES + 4 * matches.len();
         if self.bytes + bytes > KEPT_BYTES {
-            *self = Self::default();
+            *self = Self { found: self.found, ..Self::default() };
         }
         self.bytes += bytes;
+        self.found += 1;
         self.years.insert(key, Arc::clone(matches));
     }
 }

@@ -86,6 +86,12 @@ fn positions(parts: &Parts) -> Option<Wrong> {
         Frequency::Weekly => 53,
         Frequency::Monthly => 31,
     };
+    let near = parts.positions.iter().map(|position| position.unsigned_abs() as usize).min()?;
+    if parts.frequency == Frequency::Daily && near > parts.times_a_day() {
+        let hint =
+            "BYSETPOS counts the times of one day; for the n-th day use FREQ=WEEKLY, MONTHLY or YEARLY";
+        return wrong("BYSETPOS", "a day has fewer times than BYSETPOS counts", hint);
+    }
     if far <= most {
         return None;
     }
