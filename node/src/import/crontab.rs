@@ -22,10 +22,10 @@ use campanile_core::definition::ScheduleName;
 use campanile_core::time::{Span, Timestamp};
 use serde_json::json;
 
+use super::names::Names;
 use super::{Found, Import, Remark, Weight};
 use crate::client::draft::{Draft, SpecDraft};
 use line::{Entry, Line, Shape, When};
-use name::Names;
 
 /// How a crontab is to be read, and what its schedules have in common.
 #[derive(Debug, Clone)]
@@ -263,13 +263,13 @@ impl<'a> Reader<'a> {
         }
         draft.payload = Some(payload);
         draft.labels.clone_from(&self.options.labels);
-        self.import.schedules.push(Found { line: self.line, source: source.trim().to_owned(), draft });
+        self.import.found(Found { line: self.line, source: source.trim().to_owned(), draft, paused: false });
     }
 
     fn name_of(&mut self, asked: Option<String>, command: &str) -> ScheduleName {
         if let Some(asked) = asked {
             match ScheduleName::new(&self.options.namespace, &asked) {
-                Ok(_) if self.names.is_free(&asked) => {
+                Ok(_) if self.names.is_free(&self.options.namespace, &asked) => {
                     return self.names.take(&self.options.namespace, &asked);
                 }
                 Ok(_) => {
