@@ -16,6 +16,8 @@ pub mod dkron;
 
 mod robfig;
 
+mod hash;
+
 mod labels;
 
 mod names;
@@ -24,7 +26,7 @@ mod tree;
 
 use std::collections::BTreeMap;
 
-use campanile_core::definition::MAX_PAYLOAD;
+use campanile_core::definition::{MAX_PAYLOAD, ScheduleName};
 use campanile_core::time::{Span, Timestamp};
 
 use crate::client::draft::Draft;
@@ -48,6 +50,11 @@ pub struct Settings {
 
 /// The longest that an attempt may take; core refuses more.
 const LONGEST_ATTEMPT: Span = Span::from_secs(3600);
+
+/// What to do about a schedule that did not run where it comes from.
+fn pause_hint(name: &ScheduleName) -> String {
+    format!("--apply pauses it as soon as it is put; else do that: campanile schedule pause {name}")
+}
 
 /// What came of reading a file of another scheduler.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -122,6 +129,12 @@ impl Import {
     #[must_use]
     pub fn lost(&self) -> usize {
         self.remarks.iter().filter(|remark| remark.weight == Weight::Lost).count()
+    }
+
+    /// The remarks in the order of the file; those of one line stay as they were found.
+    fn in_order(mut self) -> Self {
+        self.remarks.sort_by_key(|remark| remark.line);
+        self
     }
 
     fn remark(&mut self, place: Place, weight: Weight, detail: impl Into<String>, hint: impl Into<String>) {

@@ -54,6 +54,7 @@ async fn carry(
     }
     let (count, lost) = (import.schedules.len(), import.lost());
     io.say(&format!("{}: {count} {things} carried over, {lost} not", plain(&file)));
+    tell_attempts(&import, io);
     let strictly_lost = from.strict && lost > 0;
     if from.apply && !strictly_lost {
         apply(connection, &file, import, io).await?;
@@ -106,6 +107,16 @@ fn bound_attempts(import: &mut Import, from: &ImportFrom) {
     let Some(limit) = from.attempt_timeout else { return };
     for found in &mut import.schedules {
         found.draft.target.webhook.timeout.get_or_insert_with(|| limit.to_string());
+    }
+}
+
+/// What runs for minutes elsewhere would be given up, and tried again, beside itself.
+fn tell_attempts(import: &Import, io: &mut Io<'_>) {
+    let bare = import.schedules.iter().filter(|found| found.draft.target.webhook.timeout.is_none()).count();
+    if bare > 0 {
+        let note = io.paint("36", "note:");
+        io.say(&format!("{note} {bare} of them do not say how long an attempt may take: it is 30s then"));
+        io.say("  hint: --attempt-timeout 15m, or answer at once and run the rest behind it");
     }
 }
 

@@ -8,9 +8,9 @@
 
 mod executor;
 
-mod hash;
-
 mod job;
+
+mod tilde;
 
 use super::names::Names;
 use super::tree::{Fields, Kind, Node};
@@ -32,7 +32,7 @@ pub fn read(text: &[u8], settings: &Settings) -> Result<Import, Unreadable> {
             import.remark(node.place, Weight::Lost, "is no job: it has no fields", "");
         }
     }
-    Ok(import)
+    Ok(import.in_order())
 }
 
 fn jobs<'a>(root: &'a Node, import: &mut Import) -> Vec<&'a Node> {

@@ -29,7 +29,7 @@ pub fn read(text: &[u8], settings: &Settings) -> Result<Import, Unreadable> {
     for document in Node::all_from_yaml(text)? {
         reader.object(&document, None);
     }
-    Ok(reader.import)
+    Ok(reader.import.in_order())
 }
 
 struct Reader<'a> {

@@ -3,12 +3,12 @@
 use campanile_core::cron::{instant_text, parse_instant};
 use campanile_core::definition::ScheduleName;
 
-use super::{executor, hash};
+use super::{executor, tilde};
 use crate::client::draft::{Draft, RetryDraft, SpecDraft};
 use crate::import::names::{Names, segment_from};
 use crate::import::robfig::{self, Dialect};
 use crate::import::tree::Fields;
-use crate::import::{Found, Import, Place, Settings, Weight, labels};
+use crate::import::{Found, Import, Place, Settings, Weight, labels, pause_hint};
 
 /// What Dkron writes about a job.
 const SERVER_FIELDS: [&str; 8] =
@@ -74,7 +74,7 @@ fn when(job: &mut Fields<'_>, name: &str, settings: &Settings, import: &mut Impo
     if let Some(instant) = text.strip_prefix("@at ") {
         return once(instant, at, name, settings, import);
     }
-    let hashed = hash::spell_out(text, name);
+    let hashed = tilde::spell_out(text, name);
     if let Some(hashed) = &hashed {
         let detail = format!("`~` stands for a value made from the name: {text:?} is written as {hashed:?}");
         import.remark(at, Weight::Advice, detail, "Dkron may have chosen another one");
@@ -130,7 +130,7 @@ fn spec(
             Some(when.spec)
         }
         Err((detail, hint)) => {
-            import.remark(at, Weight::Lost, format!("the schedule cannot be carried over: {detail}"), hint);
+            import.remark(at, Weight::Lost, format!("its schedule: {detail}"), hint);
             None
         }
     }
@@ -186,7 +186,6 @@ fn life(job: &mut Fields<'_>, draft: &mut Draft, import: &mut Import) {
 
 fn disabled(job: &mut Fields<'_>, name: &ScheduleName, import: &mut Import) -> bool {
     let Some((true, at)) = job.flag("disabled", import) else { return false };
-    let hint = format!("pause it as soon as it is put: campanile schedule pause {name}");
-    import.remark(at, Weight::Dropped, "it is disabled, which a definition cannot say", hint);
+    import.remark(at, Weight::Dropped, "it is disabled, which a definition cannot say", pause_hint(name));
     true
 }

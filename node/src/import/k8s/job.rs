@@ -8,7 +8,7 @@ use crate::client::draft::{CatchUpDraft, Draft, RetryDraft, SpecDraft};
 use crate::import::names::{Names, segment_from};
 use crate::import::robfig::{self, Dialect};
 use crate::import::tree::Fields;
-use crate::import::{Found, Import, LONGEST_ATTEMPT, Settings, Weight, labels};
+use crate::import::{Found, Import, LONGEST_ATTEMPT, Settings, Weight, labels, pause_hint};
 
 /// What Kubernetes has when `backoffLimit` is left out.
 const BACKOFF_LIMIT: u64 = 6;
@@ -120,7 +120,7 @@ fn when(spec: &mut Fields<'_>, settings: &Settings, import: &mut Import) -> Opti
             Some(when.spec)
         }
         Err((detail, hint)) => {
-            import.remark(at, Weight::Lost, format!("the schedule cannot be carried over: {detail}"), hint);
+            import.remark(at, Weight::Lost, format!("its schedule: {detail}"), hint);
             None
         }
     }
@@ -173,8 +173,7 @@ fn policies(spec: &mut Fields<'_>, draft: &mut Draft, import: &mut Import) {
 
 fn suspended(spec: &mut Fields<'_>, name: &ScheduleName, import: &mut Import) -> bool {
     let Some((true, at)) = spec.flag("suspend", import) else { return false };
-    let hint = format!("pause it as soon as it is put: campanile schedule pause {name}");
-    import.remark(at, Weight::Dropped, "it is suspended, which a definition cannot say", hint);
+    import.remark(at, Weight::Dropped, "it is suspended, which a definition cannot say", pause_hint(name));
     true
 }
 

@@ -27,7 +27,9 @@ fn place(location: Location) -> Place {
     Place { line: number(location.line()), column: Some(number(location.column())) }
 }
 
+/// What an error says, without its place, which is told before it.
 fn one_line(text: &str) -> String {
+    let text = text.split(" at line ").next().unwrap_or_default();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

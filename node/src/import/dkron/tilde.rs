@@ -1,5 +1,7 @@
 //! `~` in a schedule of Dkron: a value made from the name of the job, so that many jobs do not start at once.
 
+use crate::import::hash;
+
 /// The values of each of the six fields: how many, and the first. Days stop at 28, so that each month has them.
 const FIELDS: [(u32, u32); 6] = [(60, 0), (60, 0), (24, 0), (28, 1), (12, 1), (7, 0)];
 
@@ -14,14 +16,9 @@ pub(super) fn spell_out(text: &str, name: &str) -> Option<String> {
             return word.to_owned();
         }
         let (count, first) = fields.next().copied().unwrap_or(FIELDS[0]);
-        word.replace('~', &(sum(name) % count + first).to_string())
+        word.replace('~', &(hash::of(name) % count + first).to_string())
     });
     Some(words.collect::<Vec<_>>().join(" "))
-}
-
-/// FNV-1a: spread well, and the same on every machine.
-fn sum(name: &str) -> u32 {
-    name.bytes().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 #[cfg(test)]
