@@ -353,6 +353,11 @@ impl Api {
         self.node.cut_off.store(true, Ordering::SeqCst);
     }
 
+    /// What answers, for whoever wants to serve it.
+    pub(crate) fn router(&self) -> Router {
+        self.router.clone()
+    }
+
     /// Sends a request.
     pub(crate) async fn send(&self, request: Request<HttpBody>) -> Answer {
         let response = self.router.clone().oneshot(request).await.unwrap();
