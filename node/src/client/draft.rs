@@ -31,12 +31,15 @@ pub struct Draft {
     /// The last instant that may be nominal, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_at: Option<String>,
+    /// A spread of the dispatch: a duration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<String>,
     /// Where a firing goes.
     pub target: TargetDraft,
     /// What it carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
-    /// `allow`, `skip` or `replace`.
+    /// `allow`, `skip`, or another word of the API.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap: Option<String>,
     /// What becomes of missed instants.
@@ -127,6 +130,7 @@ impl Draft {
             labels: BTreeMap::new(),
             specs,
             end_at: None,
+            jitter: None,
             target: TargetDraft { webhook: WebhookDraft { url: url.to_owned(), ..WebhookDraft::default() } },
             payload: None,
             overlap: None,

@@ -67,6 +67,8 @@ struct Reader<'a> {
     line: usize,
     /// What `CRON_TZ` says.
     zone: Option<Zone>,
+    /// What `RANDOM_DELAY` says.
+    delay: Option<Span>,
     /// A `# name:` comment directly above.
     name: Option<String>,
     /// A `# campanile:` comment above, and its line.
@@ -96,6 +98,7 @@ impl<'a> Reader<'a> {
             options,
             line: 0,
             zone: None,
+            delay: None,
             name: None,
             directive: None,
             names: Names::default(),
@@ -138,12 +141,13 @@ impl<'a> Reader<'a> {
             self.zone = self.zone_from(value);
             return;
         }
+        if name == "RANDOM_DELAY" {
+            self.delay = self.delay_from(value);
+            return;
+        }
         let hint = match name {
             "MAILTO" | "MAILFROM" => {
                 "a webhook answers instead of writing mail; look at `campanile firing ls --state failed`"
-            }
-            "RANDOM_DELAY" => {
-                "nothing is delayed at random; other minutes in the patterns spread the commands, too"
             }
             // Vixie's cron and its descendants, Debian's and cronie among them, give it to the commands only.
             "TZ" => {
@@ -152,6 +156,24 @@ impl<'a> Reader<'a> {
             _ => "set it in what runs the commands",
         };
         self.remark(Weight::Dropped, None, format!("{name} is not carried over"), hint);
+    }
+
+    /// At most so many minutes, as cronie has it; none turns it off.
+    fn delay_from(&mut self, value: &str) -> Option<Span> {
+        match value.parse::<u32>() {
+            Ok(0) => None,
+            Ok(minutes) => {
+                let delay = Span::from_secs(u64::from(minutes) * 60);
+                let detail = format!("RANDOM_DELAY becomes jitter: {delay} at most, another delay each time");
+                self.remark(Weight::Advice, None, detail, "cronie keeps to one while it runs");
+                Some(delay)
+            }
+            Err(_) => {
+                let detail = format!("RANDOM_DELAY: {value:?} is no number of minutes");
+                self.remark(Weight::Dropped, None, detail, "nothing is delayed");
+                None
+            }
+        }
     }
 
     fn zone_from(&mut self, value: &str) -> Option<Zone> {
@@ -268,6 +290,7 @@ impl<'a> Reader<'a> {
             payload["user"] = user.into();
         }
         draft.payload = Some(payload);
+        draft.jitter = self.delay.map(|delay| delay.to_string());
         for flag in flags.chars() {
             self.obey(flag, &mut draft);
         }
