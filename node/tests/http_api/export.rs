@@ -70,6 +70,8 @@ fn values() -> Vec<(&'static str, Value)> {
     values.extend(overlaps.map(|overlap| ("overlap", json!(overlap))));
     let payloads = [
         json!({"on": "no", "n": 1.5, "e": "", "l": [[], {}, null, true, -0.25], "k: #": {"~": "a\nb\n", "\u{7}": "\t"}}),
+        // The order of the keys is the user's, and part of the definition.
+        json!({"z": 1, "a": {"y": [], "b": 2.25}}),
         json!(u64::MAX),
         json!(i64::MIN),
         json!("text\n"),
