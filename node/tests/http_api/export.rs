@@ -95,7 +95,7 @@ impl Served {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         // It ends with the runtime of the test.
-        tokio::spawn(axum::serve(listener, api.router()).into_future());
+        tokio::spawn(axum::serve(listener, api.router.clone()).into_future());
         Self { api, url }
     }
 

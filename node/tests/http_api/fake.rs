@@ -271,7 +271,7 @@ pub(crate) struct Api {
     pub(crate) log: Arc<Log>,
     node: Arc<Fake>,
     app: App,
-    router: Router,
+    pub(crate) router: Router,
 }
 
 /// An answer, read.
@@ -351,11 +351,6 @@ impl Api {
     /// Nobody can be reached any more.
     pub(crate) fn cut_off(&self) {
         self.node.cut_off.store(true, Ordering::SeqCst);
-    }
-
-    /// What answers, for whoever wants to serve it.
-    pub(crate) fn router(&self) -> Router {
-        self.router.clone()
     }
 
     /// Sends a request.
