@@ -3,6 +3,7 @@
 //! Nothing here acts: names, instants and durations are parsed at this edge, so that a typing error is exit code 2 and
 //! never a request.
 
+mod import;
 mod reading;
 mod schedule;
 
@@ -12,9 +13,10 @@ use campanile_core::cron::parse_instant;
 use campanile_core::time::{Span, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use import::{ImportArgs, ImportCommand, ImportCrontabArgs, ImportDkronArgs, ImportFrom, ImportK8sArgs};
 pub use reading::{
-    ClusterArgs, ClusterCommand, ExplainArgs, FiringArgs, FiringCommand, HealthArgs, ImportArgs,
-    ImportCommand, ImportCrontabArgs, LedgerArgs, LedgerCommand, LedgerFormat,
+    ClusterArgs, ClusterCommand, ExplainArgs, FiringArgs, FiringCommand, HealthArgs, LedgerArgs,
+    LedgerCommand, LedgerFormat,
 };
 pub use schedule::{CreateArgs, ScheduleArgs, ScheduleCommand, ScheduleState, Sort, TriggerArgs};
 

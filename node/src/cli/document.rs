@@ -5,7 +5,7 @@ use std::io;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-/// The order of `API.md`; other fields follow by name. One list for every kind: their names do not quarrel.
+/// The order of `API.md`; other fields follow as they came. One list for every kind: their names do not quarrel.
 const FIRST: [&str; 31] = [
     "id",
     "namespace",
@@ -94,7 +94,7 @@ mod tests {
     fn names_come_first_and_what_is_not_known_comes_last() {
         let text = json(&json!({"zebra": 1, "specs": [], "name": "n", "alpha": 2, "namespace": "ns"}))
             .expect("JSON");
-        let order: Vec<usize> = ["namespace", "name", "specs", "alpha", "zebra"]
+        let order: Vec<usize> = ["namespace", "name", "specs", "zebra", "alpha"]
             .iter()
             .map(|name| text.find(&format!("{name:?}")).expect(name))
             .collect();

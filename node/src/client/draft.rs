@@ -17,6 +17,9 @@ pub struct Draft {
     pub namespace: String,
     /// The part after it.
     pub name: String,
+    /// A free name, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
     /// For people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -25,14 +28,48 @@ pub struct Draft {
     pub labels: BTreeMap<String, String>,
     /// When.
     pub specs: Vec<SpecDraft>,
+    /// The last instant that may be nominal, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_at: Option<String>,
+    /// A spread of the dispatch: a duration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<String>,
     /// Where a firing goes.
     pub target: TargetDraft,
     /// What it carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
-    /// `allow` or `skip`.
+    /// `allow`, `skip`, or another word of the API.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap: Option<String>,
+    /// What becomes of missed instants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub catch_up: Option<CatchUpDraft>,
+    /// When a failed attempt is tried again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryDraft>,
+}
+
+/// What becomes of missed instants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CatchUpDraft {
+    /// `all`, `latest` or `none`.
+    pub mode: String,
+    /// A duration or `unlimited`.
+    pub window: String,
+}
+
+/// When a failed attempt is tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct RetryDraft {
+    /// The first included.
+    pub max_attempts: u32,
+    /// The first wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial: Option<String>,
+    /// The longest wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<String>,
 }
 
 /// One spec.
@@ -88,12 +125,17 @@ impl Draft {
         Self {
             namespace: name.namespace().to_owned(),
             name: name.name().to_owned(),
+            display_name: None,
             description: None,
             labels: BTreeMap::new(),
             specs,
+            end_at: None,
+            jitter: None,
             target: TargetDraft { webhook: WebhookDraft { url: url.to_owned(), ..WebhookDraft::default() } },
             payload: None,
             overlap: None,
+            catch_up: None,
+            retry: None,
         }
     }
 

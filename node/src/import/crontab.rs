@@ -12,20 +12,21 @@
 mod line;
 mod name;
 mod percent;
+mod setting;
+mod tilde;
 
 use std::collections::BTreeMap;
 
-use campanile_core::cron::{
-    Cron, CronError, CronErrorKind, CronText, DayMatch, DstGap, DstOverlap, known_zone,
-};
+use campanile_core::cron::{Cron, CronError, CronErrorKind, CronText, DayMatch, DstGap, DstOverlap};
 use campanile_core::definition::ScheduleName;
 use campanile_core::time::{Span, Timestamp};
 use serde_json::json;
 
+use super::names::Names;
 use super::{Found, Import, Remark, Weight};
 use crate::client::draft::{Draft, SpecDraft};
 use line::{Entry, Line, Shape, When};
-use name::Names;
+use setting::Zone;
 
 /// How a crontab is to be read, and what its schedules have in common.
 #[derive(Debug, Clone)]
@@ -34,7 +35,7 @@ pub struct Options {
     pub namespace: String,
     /// The webhook that runs the commands.
     pub url: String,
-    /// The zone of lines above the first `CRON_TZ` or `TZ`.
+    /// The zone of lines above the first `CRON_TZ`.
     pub time_zone: String,
     /// Whether a user stands before each command, as in `/etc/crontab`.
     pub system: bool,
@@ -64,22 +65,16 @@ pub fn read(text: &[u8], options: &Options) -> Import {
 struct Reader<'a> {
     options: &'a Options,
     line: usize,
-    /// `CRON_TZ`, which stands above `TZ`.
-    cron_tz: Option<Zone>,
-    tz: Option<Zone>,
+    /// What `CRON_TZ` says.
+    zone: Option<Zone>,
+    /// What `RANDOM_DELAY` says.
+    delay: Option<Span>,
     /// A `# name:` comment directly above.
     name: Option<String>,
     /// A `# campanile:` comment above, and its line.
     directive: Option<(usize, Directive)>,
     names: Names,
     import: Import,
-}
-
-#[derive(Clone)]
-enum Zone {
-    Known(String),
-    /// Set on this line to something that is no zone: what runs under it is not known.
-    Unknown(usize),
 }
 
 #[derive(Clone, Copy)]
@@ -95,8 +90,8 @@ impl<'a> Reader<'a> {
         Self {
             options,
             line: 0,
-            cron_tz: None,
-            tz: None,
+            zone: None,
+            delay: None,
             name: None,
             directive: None,
             names: Names::default(),
@@ -134,47 +129,6 @@ impl<'a> Reader<'a> {
         self.directive = Some((self.line, directive));
     }
 
-    fn set(&mut self, name: &str, value: &str) {
-        if name == "CRON_TZ" || name == "TZ" {
-            let zone = self.zone_from(name, value);
-            if name == "TZ" {
-                self.tz = zone;
-            } else {
-                self.cron_tz = zone;
-            }
-            return;
-        }
-        let hint = match name {
-            "MAILTO" | "MAILFROM" => {
-                "a webhook answers instead of writing mail; look at `campanile firing ls --state failed`"
-            }
-            "RANDOM_DELAY" => "nothing is delayed at random",
-            _ => "set it in what runs the commands",
-        };
-        self.remark(Weight::Dropped, None, format!("{name} is not carried over"), hint);
-    }
-
-    fn zone_from(&mut self, name: &str, value: &str) -> Option<Zone> {
-        if value.is_empty() {
-            return None;
-        }
-        if !known_zone(value) {
-            let detail = format!("{name}: {value:?} is not a time zone");
-            self.remark(Weight::Dropped, None, detail, "use an IANA name such as Europe/Berlin");
-            return Some(Zone::Unknown(self.line));
-        }
-        if name == "TZ" && self.cron_tz.is_none() {
-            let detail = format!("TZ is read as the time zone of the lines below: {value}");
-            self.remark(
-                Weight::Advice,
-                None,
-                detail,
-                "some crons give it to the commands only; then write CRON_TZ above",
-            );
-        }
-        Some(Zone::Known(value.to_owned()))
-    }
-
     fn enter(&mut self, text: &str) {
         let name = self.name.take();
         let (when, above) = match self.directive.take() {
@@ -208,7 +162,7 @@ impl<'a> Reader<'a> {
             );
             return None;
         }
-        let zone = match self.cron_tz.clone().or_else(|| self.tz.clone()) {
+        let zone = match self.zone.clone() {
             None => self.options.time_zone.clone(),
             Some(Zone::Known(zone)) => zone,
             Some(Zone::Unknown(line)) => {
@@ -216,17 +170,31 @@ impl<'a> Reader<'a> {
                 return None;
             }
         };
-        match Cron::parse(&cron_text(entry.when.text(), &zone)) {
+        let chosen = tilde::spell_out(entry.when.text(), entry.command);
+        let text = chosen.as_deref().unwrap_or(entry.when.text());
+        match Cron::parse(&cron_text(text, &zone)) {
             Ok(cron) => {
-                for warning in cron.warnings(self.options.now) {
-                    self.remark(Weight::Advice, None, warning.message.clone(), "");
-                }
-                Some(SpecDraft::cron(entry.when.text(), &zone))
+                self.advise(&cron, entry.when.text(), text);
+                Some(SpecDraft::cron(text, &zone))
             }
             Err(error) => {
-                self.refused(&entry.when, error);
+                // The columns of a text that was written anew are not those of the line.
+                self.refused(
+                    &entry.when,
+                    CronError { column: error.column.filter(|_| chosen.is_none()), ..error },
+                );
                 None
             }
+        }
+    }
+
+    fn advise(&mut self, cron: &Cron, given: &str, written: &str) {
+        if given != written {
+            let detail = format!("cron chooses a time of {given:?} at random; here it is {written:?}");
+            self.remark(Weight::Advice, None, detail, "write another one if you like");
+        }
+        for warning in cron.warnings(self.options.now) {
+            self.remark(Weight::Advice, None, warning.message, "");
         }
     }
 
@@ -251,7 +219,8 @@ impl<'a> Reader<'a> {
             let hint = "if this is a system crontab, read it with --system";
             self.remark(Weight::Advice, None, "the command begins with 'root'".into(), hint);
         }
-        let (command, stdin) = percent::split(entry.command);
+        let (flags, command) = line::flags(entry.command);
+        let (command, stdin) = percent::split(command);
         let name = self.name_of(name, &command);
         let mut draft = Draft::new(&name, vec![spec], &self.options.url);
         let mut payload = json!({ "command": command });
@@ -262,14 +231,37 @@ impl<'a> Reader<'a> {
             payload["user"] = user.into();
         }
         draft.payload = Some(payload);
+        draft.jitter = self.delay.map(|delay| delay.to_string());
+        for flag in flags.chars() {
+            self.obey(flag, &mut draft);
+        }
         draft.labels.clone_from(&self.options.labels);
-        self.import.schedules.push(Found { line: self.line, source: source.trim().to_owned(), draft });
+        self.import.found(Found { line: self.line, source: source.trim().to_owned(), draft, paused: false });
+    }
+
+    /// A flag before a command, as OpenBSD and FreeBSD have them.
+    fn obey(&mut self, flag: char, draft: &mut Draft) {
+        match flag {
+            's' => draft.overlap = Some("skip".to_owned()),
+            'n' => self.remark(
+                Weight::Dropped,
+                None,
+                "the flag -n is not carried over".into(),
+                "it asked for mail about failures only",
+            ),
+            _ => self.remark(
+                Weight::Dropped,
+                None,
+                format!("the flag -{flag} is not carried over"),
+                "it asked cron not to log",
+            ),
+        }
     }
 
     fn name_of(&mut self, asked: Option<String>, command: &str) -> ScheduleName {
         if let Some(asked) = asked {
             match ScheduleName::new(&self.options.namespace, &asked) {
-                Ok(_) if self.names.is_free(&asked) => {
+                Ok(_) if self.names.is_free(&self.options.namespace, &asked) => {
                     return self.names.take(&self.options.namespace, &asked);
                 }
                 Ok(_) => {

@@ -271,7 +271,7 @@ pub(crate) struct Api {
     pub(crate) log: Arc<Log>,
     node: Arc<Fake>,
     app: App,
-    router: Router,
+    pub(crate) router: Router,
 }
 
 /// An answer, read.

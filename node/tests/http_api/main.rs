@@ -3,6 +3,9 @@
 
 mod access;
 mod bad_input;
+#[path = "../cli_support/mod.rs"]
+mod cli_support;
+mod export;
 mod fake;
 mod firings;
 mod openapi;

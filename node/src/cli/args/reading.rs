@@ -1,13 +1,11 @@
-//! The commands about firings, the ledger, cron patterns, imports and nodes, as they are written.
-
-use std::path::PathBuf;
+//! The commands about firings, the ledger, cron patterns and nodes, as they are written.
 
 use campanile_core::definition::ScheduleName;
 use campanile_core::time::{Span, Timestamp};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::schedule::name;
-use super::{Connect, Output, instant, pair, span};
+use super::{Connect, Output, instant, span};
 
 /// `campanile firing …`.
 #[derive(Debug, Args)]
@@ -130,63 +128,6 @@ pub struct ExplainArgs {
     /// How to print.
     #[command(flatten)]
     pub output: Output,
-}
-
-/// `campanile import …`.
-#[derive(Debug, Args)]
-pub struct ImportArgs {
-    /// How to reach the cluster.
-    #[command(flatten)]
-    pub connect: Connect,
-    /// What to read.
-    #[command(subcommand)]
-    pub command: ImportCommand,
-}
-
-/// What to import.
-#[derive(Debug, Subcommand)]
-pub enum ImportCommand {
-    /// A crontab: prints schedules to put (YAML), and on standard error what could not be carried over
-    #[command(after_help = CRONTAB_HELP)]
-    Crontab(ImportCrontabArgs),
-}
-
-const CRONTAB_HELP: &str = "\
-Each command line becomes a schedule that calls the webhook with {\"command\": …, \"stdin\": …}; something at that address
-has to run it. CRON_TZ= and TZ= lines set the time zone of the lines below them.
-
-Comments that mean something:
-  # name: nightly-backup     above a command line: the schedule's name
-  # campanile: seconds       the next line has six time fields, seconds first
-  # campanile: every 15m     the next line has no time fields, it runs at this interval";
-
-/// `campanile import crontab`.
-#[derive(Debug, Args)]
-pub struct ImportCrontabArgs {
-    /// The crontab; `-` reads standard input
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-    /// The webhook to call
-    #[arg(long, value_name = "URL")]
-    pub url: String,
-    /// The namespace of the schedules
-    #[arg(short, long, default_value = "default")]
-    pub namespace: String,
-    /// The time zone of lines above the first CRON_TZ= or TZ=: the zone of the machine on which the crontab ran
-    #[arg(long, value_name = "ZONE", default_value = "UTC")]
-    pub tz: String,
-    /// The system form, as /etc/crontab: a user stands before each command
-    #[arg(long)]
-    pub system: bool,
-    /// A label for each schedule
-    #[arg(short, long, value_name = "KEY=VALUE", value_parser = pair)]
-    pub label: Vec<(String, String)>,
-    /// Put the schedules at once instead of printing them
-    #[arg(long)]
-    pub apply: bool,
-    /// Exit code 1 when a command line could not be carried over; with --apply nothing is put then
-    #[arg(long)]
-    pub strict: bool,
 }
 
 /// `campanile cluster …`.

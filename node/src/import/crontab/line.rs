@@ -111,11 +111,33 @@ impl<'a> Entry<'a> {
         let user =
             if system { Some(words.next().ok_or_else(|| without("user and command"))?.1) } else { None };
         let command = words.rest.trim_matches(is_blank);
+        // cron takes this for what it mostly is: a field too many.
+        if wanted == 5 && command.starts_with("* ") {
+            return Err(Incomplete {
+                detail: "has a `*` after its five time fields".to_owned(),
+                hint: "cron has no seconds; if the first field is one, write '# campanile: seconds' above",
+            });
+        }
         if command.is_empty() {
             return Err(without("command"));
         }
         Ok(Self { quiet, when, user, command })
     }
+}
+
+/// The flags `-n`, `-q` and `-s` before a command, and the command. No command begins with a dash.
+pub(super) fn flags(command: &str) -> (String, &str) {
+    let (mut flags, mut rest) = (String::new(), command);
+    while let Some((word, after)) = rest.split_once(is_blank) {
+        match word.strip_prefix('-') {
+            Some(letters) if !letters.is_empty() && letters.chars().all(|letter| "nqs".contains(letter)) => {
+                flags.push_str(letters);
+                rest = after.trim_start_matches(is_blank);
+            }
+            _ => break,
+        }
+    }
+    (flags, rest)
 }
 
 fn too_few(had: usize, wanted: usize) -> Incomplete {
@@ -214,6 +236,20 @@ mod tests {
     }
 
     #[test]
+    fn flags_stand_before_the_command_and_nowhere_else() {
+        for (text, wanted) in [
+            ("-n -q run -s", ("nq", "run -s")),
+            ("-ns  run", ("ns", "run")),
+            ("run -n", ("", "run -n")),
+            ("-x run", ("", "-x run")),
+            ("-n", ("", "-n")),
+        ] {
+            let (flags, rest) = flags(text);
+            assert_eq!((flags.as_str(), rest), wanted, "{text}");
+        }
+    }
+
+    #[test]
     fn what_lacks_a_part_says_which() {
         for (text, shape, system, wanted) in [
             ("* * *", Shape::Five, false, "3 of 5 time fields"),
@@ -221,6 +257,7 @@ mod tests {
             ("* * * * *  ", Shape::Five, false, "no command"),
             ("@daily", Shape::Five, false, "no command"),
             ("@daily root", Shape::Five, true, "no command"),
+            ("* * * * * * run", Shape::Five, false, "five time fields"),
             ("0 0 * * *", Shape::Five, true, "no user and command"),
         ] {
             let error = Entry::read(text, shape, system).expect_err(text);

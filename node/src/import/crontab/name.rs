@@ -1,13 +1,7 @@
 //! A name for a command that has none: short, plain, and the same each time the same crontab is read.
 
-use std::collections::BTreeSet;
-
-use campanile_core::definition::{MAX_NAME, ScheduleName};
-
 /// Long enough to tell commands apart, short enough for a table.
 const LONGEST: usize = 60;
-/// Room for `-2`, `-3`, … behind a name.
-const SUFFIX: usize = 12;
 
 /// Commands that only prepare for the one behind `&&` or `;`.
 const PREPARATIONS: [&str; 10] = ["cd", "test", "[", "[[", "export", "source", ".", "set", "umask", "sleep"];
@@ -20,31 +14,6 @@ const WRAPPERS: [&str; 17] = [
 const INTERPRETERS: [&str; 8] = ["php", "python", "python2", "python3", "perl", "ruby", "node", "java"];
 /// Endings that say how a program is written, not what it does.
 const ENDINGS: [&str; 8] = [".sh", ".bash", ".py", ".pl", ".php", ".rb", ".js", ".jar"];
-
-/// The names that are taken.
-#[derive(Debug, Default)]
-pub(super) struct Names(BTreeSet<String>);
-
-impl Names {
-    pub(super) fn is_free(&self, name: &str) -> bool {
-        !self.0.contains(name)
-    }
-
-    /// Takes `wanted`, or the first free one of `wanted-2`, `wanted-3` and so on. Both segments must be checked.
-    pub(super) fn take(&mut self, namespace: &str, wanted: &str) -> ScheduleName {
-        let mut name = wanted.to_owned();
-        let stem = &wanted[..wanted.len().min(MAX_NAME - SUFFIX)];
-        for n in 2_u32.. {
-            if self.is_free(&name) {
-                break;
-            }
-            name = format!("{stem}-{n}");
-        }
-        self.0.insert(name.clone());
-        ScheduleName::new(namespace, &name)
-            .expect("both segments were checked, and a number does not spoil them")
-    }
-}
 
 /// The program's name, without its path and ending: `nice -n 19 /opt/bin/backup.sh --all` is `backup`. `None` when
 /// nothing plain is left.
@@ -112,15 +81,5 @@ mod tests {
         ] {
             assert_eq!(from_command(command).as_deref(), name, "{command}");
         }
-    }
-
-    #[test]
-    fn a_name_that_is_taken_gets_a_number() {
-        let mut names = Names::default();
-        let taken: Vec<String> = ["a", "a", "a-2", "a"].map(|name| names.take("ns", name).to_string()).into();
-        assert_eq!(taken, ["ns/a", "ns/a-2", "ns/a-2-2", "ns/a-3"]);
-        let long = "x".repeat(MAX_NAME);
-        assert_eq!(names.take("ns", &long).name(), long);
-        assert!(names.take("ns", &long).name().ends_with("x-2"));
     }
 }

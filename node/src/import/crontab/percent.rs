@@ -1,12 +1,12 @@
 //! What `%` means in a command: the first parts the command from its standard input, the others are its line ends.
 
 /// Parts a command as cron does. `\%` is a plain `%`; another backslash stays as it is. Input ends with a line end, which
-/// cron adds when it is missing.
+/// cron adds when it is missing; a `%` with nothing behind it is no input.
 pub(super) fn split(text: &str) -> (String, Option<String>) {
     let mut parts = parts(text).into_iter();
     let command = parts.next().unwrap_or_default().trim_end().to_owned();
     let lines: Vec<String> = parts.collect();
-    if lines.is_empty() {
+    if lines.is_empty() || lines == [""] {
         return (command, None);
     }
     let mut input = lines.join("\n");
@@ -49,7 +49,7 @@ mod tests {
             ("cat %one%two%", "cat", Some("one\ntwo\n")),
             (r"mail x%100\% done%", "mail x", Some("100% done\n")),
             (r"a\\%b", r"a\\", Some("b\n")),
-            ("cat%", "cat", Some("\n")),
+            ("cat%", "cat", None),
             ("cat%%", "cat", Some("\n")),
         ] {
             assert_eq!(split(text), (command.to_owned(), input.map(str::to_owned)), "{text}");

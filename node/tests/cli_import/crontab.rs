@@ -1,7 +1,5 @@
 //! A crontab that looks like a real one: every line of it becomes a schedule or a remark that names it.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 
 use campanile::import::crontab::{Options, read};
@@ -9,8 +7,8 @@ use campanile::import::{Import, Weight};
 use campanile_core::cron::parse_instant;
 use serde_json::{Value, json};
 
-const CRONTAB: &str = include_str!("data/crontab");
-const SYSTEM: &str = include_str!("data/crontab.system");
+const CRONTAB: &str = include_str!("../data/crontab");
+const SYSTEM: &str = include_str!("../data/crontab.system");
 
 fn options() -> Options {
     Options {
@@ -164,9 +162,9 @@ fn the_system_form_has_a_user_before_each_command() {
     assert_eq!(
         schedules(&import),
         [
-            "4 run-parts: 17 * * * * Europe/Vienna",
-            "5 run-parts-2: 25 6 * * * Europe/Vienna",
-            "6 cron: */10 * * * * Europe/Vienna",
+            "4 run-parts: 17 * * * * UTC",
+            "5 run-parts-2: 25 6 * * * UTC",
+            "6 cron: */10 * * * * UTC",
             "8 snapshot: 1h",
         ]
     );
@@ -175,6 +173,12 @@ fn the_system_form_has_a_user_before_each_command() {
         json!({"command": "/usr/bin/php /var/www/cron.php", "user": "www-data"})
     );
     assert_eq!(remarks(&import, Weight::Lost), ["9 has no command after its time fields"]);
+
+    // Debian's cron and cronie give it to the commands, and keep to the clock of the machine.
+    assert_eq!(
+        remarks(&import, Weight::Dropped),
+        ["2 SHELL is not carried over", "3 TZ is not carried over"]
+    );
 
     let mistaken = remarks(&read(SYSTEM.as_bytes(), &options()), Weight::Advice);
     assert!(mistaken.iter().any(|text| text.starts_with("4 ") && text.contains("root")), "{mistaken:#?}");
@@ -191,4 +195,30 @@ fn foreign_line_ends_and_bytes_spoil_no_other_line() {
     assert_eq!(schedules(&import), ["1 one: 0 1 * * * UTC", "4 three: 0 3 * * * UTC"]);
     assert_eq!(payload(&import, "one"), json!({"command": "one"}));
     assert_eq!(remarks(&import, Weight::Lost), ["2:11 is not UTF-8 text"]);
+}
+
+#[test]
+fn what_only_some_crons_know_is_carried_over_or_told() {
+    let text = "RANDOM_DELAY=45\nCRON_TZ = 'Europe/Berlin'\n0~59 3 * * * /bin/spread\n@daily -n -s one\n\
+                5-0~9 * * * * bad\n0 22-2 * * * night\n* * * * * * six\n@every_minute x\n'A B'=\"c d\"\n0 1 * * * cat%\n";
+    let import = read(text.as_bytes(), &options());
+    let berlin = schedules(&import);
+    assert_eq!(berlin.len(), 3, "{berlin:#?}");
+    assert!(
+        berlin[0].starts_with("3 spread: ") && berlin[0].ends_with(" 3 * * * Europe/Berlin"),
+        "{berlin:#?}"
+    );
+    assert_eq!(berlin[1..], ["4 one: @daily Europe/Berlin", "10 cat: 0 1 * * * Europe/Berlin"]);
+    assert_eq!(import.schedules[1].draft.overlap.as_deref(), Some("skip"));
+    assert_eq!(payload(&import, "cat"), json!({"command": "cat"}));
+    assert_eq!(
+        remarks(&import, Weight::Dropped),
+        ["4 the flag -n is not carried over", "9 A B is not carried over"]
+    );
+    assert!(import.schedules.iter().all(|found| found.draft.jitter.as_deref() == Some("45m")));
+    let lines: Vec<String> = remarks(&import, Weight::Lost);
+    let lines: Vec<&str> = lines.iter().map(|text| text.split(' ').next().unwrap()).collect();
+    assert_eq!(lines, ["5", "6:3", "7", "8:1"]);
+    let advice = remarks(&import, Weight::Advice);
+    assert!(advice.iter().any(|text| text.starts_with("3 cron chooses a time")), "{advice:#?}");
 }
