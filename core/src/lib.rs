@@ -20,8 +20,6 @@ pub mod ical;
 
 pub mod spec;
 
-pub mod calendar;
-
 pub mod definition;
 
 pub mod series;

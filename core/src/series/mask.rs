@@ -62,11 +62,12 @@ impl Mask {
     }
 
     fn calendar(calendar: Arc<Calendar>, time_zone: &str) -> Result<Self, CronError> {
-        if !known_zone(time_zone) {
+        let zone = calendar.time_zone.as_deref().unwrap_or(time_zone);
+        if !known_zone(zone) {
             return Err(CronError {
                 kind: CronErrorKind::Zone,
                 column: None,
-                detail: format!("{time_zone:?} is no time zone"),
+                detail: format!("{zone:?} is no time zone"),
                 hint: "an IANA name such as Europe/Berlin".into(),
             });
         }
