@@ -41,6 +41,8 @@ pub struct Options {
     pub raft: [&'static str; 3],
     /// More of the configuration, laid over what every node has.
     pub extra: toml::Table,
+    /// Whether [`Cluster::set_clock`] can move the clocks of the nodes.
+    pub movable_clocks: bool,
 }
 
 impl Options {
@@ -53,6 +55,7 @@ impl Options {
             binary: binary::path().to_owned(),
             raft: ["50ms", "150ms", "300ms"],
             extra: toml::Table::new(),
+            movable_clocks: false,
         }
     }
 }
@@ -194,7 +197,23 @@ impl Cluster {
         place.release_ports();
         let mut command = binary::command(&self.options.binary, ["serve", "--config"]);
         command.arg(&place.configuration);
+        if self.options.movable_clocks {
+            command.env("CAMPANILE_TEST_CLOCK_FILE", &place.clock);
+        }
         *process = Some(Process::start(command, &place.log).expect("the node's process starts"));
+    }
+
+    /// Sets a node's clock this far ahead of the machine's, or behind it; the node shows it within 50 ms.
+    ///
+    /// # Panics
+    /// When its clock cannot be moved.
+    pub fn set_clock(&self, node: usize, offset_millis: i64) {
+        assert!(self.options.movable_clocks, "the clocks of this cluster are the machine's");
+        let file = &self.nodes[node - 1].place.clock;
+        let new = file.with_extension("new");
+        // Renamed, so that no half of a number is ever read.
+        std::fs::write(&new, offset_millis.to_string()).expect("the clock's file is written");
+        std::fs::rename(&new, file).expect("the clock's file is replaced");
     }
 
     /// Kills a node and empties its disk.

@@ -1,13 +1,21 @@
 //! The only reader of the wall clock in the product. Everybody else is given an instant.
+//!
+//! For tests of whole nodes a clock can be moved while it runs, by a file; see [`Clock::of_node`]. Whether a clock is too
+//! far ahead of its peers' is judged in [`guard`].
+
+pub mod guard;
+mod moved;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use campanile_core::time::Timestamp;
+use moved::Moved;
 
-/// A wall clock: the system's, moved by a fixed offset.
+/// A wall clock: the system's, moved by an offset.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Clock {
     offset_ms: i64,
+    moved: Option<&'static Moved>,
 }
 
 impl Clock {
@@ -20,7 +28,13 @@ impl Clock {
     /// A clock that is ahead of the system's by so many milliseconds, or behind it.
     #[must_use]
     pub fn shifted(offset_ms: i64) -> Self {
-        Self { offset_ms }
+        Self { offset_ms, moved: None }
+    }
+
+    /// The clock of a node: the system's, unless [`moved::VARIABLE`] names a file that moves it, which is told at once.
+    #[must_use]
+    pub fn of_node() -> Self {
+        Self { offset_ms: 0, moved: Moved::from_environment() }
     }
 
     /// What it shows now. May be earlier than what it showed before: the log's time is what never runs back.
@@ -44,7 +58,8 @@ impl Clock {
             Ok(after) => since(after),
             Err(before) => -since(before.duration()),
         };
-        system + i128::from(self.offset_ms) * 1_000
+        let moved = self.moved.map_or(0, Moved::offset_ms);
+        system + (i128::from(self.offset_ms) + i128::from(moved)) * 1_000
     }
 }
 

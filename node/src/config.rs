@@ -82,6 +82,8 @@ pub struct Cluster {
     pub peers: Vec<String>,
     /// Instants younger than this are late, never missed: what tells a failover from an outage.
     pub failover_grace: Span,
+    /// By how much a leader's clock may be ahead of a quorum of clocks before it decides nothing any more.
+    pub max_clock_ahead: Span,
 }
 
 /// The clockwork of consensus. Failover takes about twice `election_max`.

@@ -114,7 +114,12 @@ impl<O: Office> Dispatcher<O> {
 
     async fn turn(&mut self) {
         let view = self.office.view();
-        let now = self.tools.clock.now().max(view.clock());
+        let wall = self.tools.clock.now();
+        // By a clock that is ahead, waits before retries would be over that are not.
+        if !self.office.allows(wall) {
+            return tokio::time::sleep(SLICE).await;
+        }
+        let now = wall.max(view.clock());
         // Before the look: a seat that is freed between look and wait must still wake.
         let freed = self.tools.desk.freed();
         match self.tools.desk.look(&view, now, BEGIN_ITEMS) {
@@ -134,8 +139,11 @@ impl<O: Office> Dispatcher<O> {
             .collect();
         let holder = self.office.node();
         let _under_way = self.tools.metrics.beginning(places.len());
-        let proposed = self.office.propose(now, move |at, _| Some(begin_at(at, holder, &items))).await;
+        let proposed =
+            self.office.propose(now, move |at, _| (at >= now).then(|| begin_at(at, holder, &items))).await;
         match proposed {
+            // The clock was found ahead since it was read.
+            Ok(None) => {}
             Ok(Some(Reply::Begun(leases))) => {
                 self.recovered();
                 for (place, lease) in places.into_iter().zip(leases) {

@@ -7,6 +7,7 @@
 //! what a schedule is. Exit code 2 means that something about this machine or its configuration must be put right, and one
 //! line says what; 1 that a node which ran had to stop.
 
+mod clocks;
 mod failure;
 mod held;
 mod node;

@@ -16,6 +16,7 @@ pub mod quorum;
 pub mod records;
 pub mod schedules;
 pub mod show;
+pub(crate) mod warnings;
 pub mod write;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -128,6 +128,10 @@ fn every_flaw_is_one_line_that_says_where_and_what_to_do() {
             "node.toml:3: cluster.failover_grace needs a unit; write \"30s\" or \"30ms\"",
         ),
         (
+            &with("[cluster]\nmax_clock_ahead = \"10ms\""),
+            "node.toml:3: cluster.max_clock_ahead must be between 100ms, what clocks that NTP keeps may differ by, and 5m: a leader decides instants that much early",
+        ),
+        (
             &with("[raft]\nheartbeat = \"fast\""),
             "node.toml:3: raft.heartbeat \"fast\" is no duration; write it like \"50ms\", \"30s\" or \"1m30s\"",
         ),

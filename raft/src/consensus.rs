@@ -13,8 +13,10 @@ use bytes::Bytes;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
 use campanile_storage::ledger::LedgerReader;
+use futures_util::future::join_all;
 use openraft::ChangeMembers;
 use openraft::async_runtime::WatchReceiver;
+use openraft_rt_tokio::TokioRuntime;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -22,14 +24,15 @@ use tokio_util::task::TaskTracker;
 pub use self::status::{ClusterStatus, LogStatus, Member};
 use crate::fatal::Fatal;
 use crate::image::Site;
-use crate::office::Office;
+use crate::office::{Chancery, Office};
 use crate::settings::Options;
 use crate::transport::Purpose;
-use crate::transport::clocks::{Clocks, PeerClock};
+use crate::transport::clocks::PeerClock;
 use crate::transport::dialer::{Dialer, Target};
 use crate::transport::doors::{self, Doors, ForwardHandler, Node};
 use crate::transport::message::{self, ReadIndexAnswer};
 use crate::transport::path;
+use crate::transport::zones::Zones;
 use crate::types::Peer;
 use crate::view::View;
 
@@ -91,7 +94,8 @@ pub(crate) struct Inner {
     pub(crate) offices: watch::Sender<Option<Office>>,
     pub(crate) dialer: Arc<Dialer>,
     pub(crate) doors: Arc<Doors>,
-    pub(crate) clocks: Arc<Clocks>,
+    pub(crate) chancery: Arc<Chancery<TokioRuntime>>,
+    pub(crate) zones: Arc<Zones>,
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
 }
@@ -161,10 +165,32 @@ impl Consensus {
         self.0.offices.subscribe()
     }
 
-    /// The wall clocks of peers.
+    /// What is known of the wall clock of each other voter; nobody's when this node does not vote.
     #[must_use]
-    pub fn peer_clocks(&self) -> BTreeMap<NodeId, PeerClock> {
-        self.0.clocks.all()
+    pub fn voter_clocks(&self) -> Vec<Option<PeerClock>> {
+        let metrics = self.0.raft.server_metrics();
+        let metrics = metrics.borrow_watched();
+        self.0.chancery.stamps.others(metrics.membership_config.membership().voter_ids())
+    }
+
+    /// The version of the tz data of each peer that has said it.
+    #[must_use]
+    pub fn peer_tz(&self) -> BTreeMap<NodeId, Arc<str>> {
+        self.0.zones.all()
+    }
+
+    /// Asks every other member how it is, for the clock and the version that ride on its answer; a leader hears them with
+    /// each heartbeat, and others hear nobody. Who does not answer in time is not heard.
+    pub async fn hear_peers(&self, within: Duration) {
+        let own = self.0.node;
+        let others = self.status().members.into_iter().filter(|member| member.node != own);
+        join_all(others.map(|member| async move {
+            let target = Target { address: member.peer.peer_address, node: member.node.0 };
+            let asked = self.0.dialer.ask(&target, Purpose::Forward, path::HELLO, Bytes::new(), within);
+            // That there is no answer is told by the age of the last reading.
+            let _ = asked.await;
+        }))
+        .await;
     }
 
     /// Who leads, as far as this node knows. A hint.

@@ -96,7 +96,9 @@ impl<R: AsyncRuntime> Candidate<R> {
         let barrier = chancery.raft.ensure_linearizable(ReadPolicy::ReadIndex).await;
         barrier.map_err(|error| error.to_string())?;
         let machine = chancery.view.machine();
-        let at = (self.clock)().max(machine.clock());
+        // A node whose clock is ahead of the others may be elected: it takes office as of their time, so that the log's is
+        // not carried away by the one entry that nobody could refuse.
+        let at = chancery.stamp((self.clock)()).max(machine.clock());
         let (node, incarnation) = (self.node, self.incarnation);
         let body = Body::LeaderEpoch(LeaderEpoch { node, incarnation, term });
         let command = Command { at, epoch: machine.epoch(), body };

@@ -21,6 +21,7 @@ pub mod membership;
 pub mod office;
 pub mod policy;
 pub mod settings;
+pub mod stamp;
 pub mod stores;
 pub mod transport;
 pub mod types;
@@ -30,6 +31,7 @@ pub use consensus::{ClusterStatus, Consensus, ForwardError, LogStatus, Member, M
 pub use membership::StartError;
 pub use office::{COMMAND_LIMIT, Office, Pending, ProposeError};
 pub use settings::{LogOpener, Options};
+pub use stamp::StampBound;
 pub use transport::clocks::{PeerClock, WallClock};
 pub use transport::doors::ForwardHandler;
 pub use transport::guard::Secret;

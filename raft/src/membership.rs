@@ -36,6 +36,7 @@ use crate::log::LogAdapter;
 use crate::office::Chancery;
 use crate::policy::Policy;
 use crate::settings::Options;
+use crate::stamp::Stamps;
 use crate::stores::{self, Stores};
 use crate::transport::clocks::Clocks;
 use crate::transport::dialer::Dialer;
@@ -43,6 +44,7 @@ use crate::transport::doors::{Doors, Node};
 use crate::transport::guard::Guard;
 use crate::transport::link::Links;
 use crate::transport::server;
+use crate::transport::zones::Zones;
 use crate::types::Peer;
 use crate::view::View;
 
@@ -82,6 +84,7 @@ struct Entrance {
     doors: Arc<Doors>,
     dialer: Arc<Dialer>,
     clocks: Arc<Clocks>,
+    zones: Arc<Zones>,
 }
 
 impl Consensus {
@@ -127,9 +130,10 @@ fn place(options: &Options) -> Result<usize, StartError> {
 /// Opens the doors, all of them closed.
 fn open_doors(options: Options, listener: TcpListener) -> (Entrance, CancellationToken, TaskTracker) {
     let guard = Arc::new(Guard::new(options.cluster.clone(), options.secret.clone()));
-    let doors = Arc::new(Doors::new(Arc::clone(&guard), Arc::clone(&options.clock), own_peer(&options)));
-    let clocks = Arc::new(Clocks::default());
-    let dialer = Arc::new(Dialer::new(Arc::clone(&guard), Arc::clone(&options.clock), Arc::clone(&clocks)));
+    let (clock, tz) = (Arc::clone(&options.clock), options.tz_data.as_deref());
+    let doors = Arc::new(Doors::new(Arc::clone(&guard), clock, tz, own_peer(&options)));
+    let (clocks, zones) = (Arc::new(Clocks::default()), Arc::new(Zones::default()));
+    let dialer = Arc::new(Dialer::new(Arc::clone(&guard), Arc::clone(&clocks), Arc::clone(&zones)));
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let asked = Arc::clone(&doors);
     let answer = move |request| {
@@ -137,7 +141,7 @@ fn open_doors(options: Options, listener: TcpListener) -> (Entrance, Cancellatio
         async move { doors.answer(request).await }
     };
     tasks.spawn(server::serve(listener, answer, stop.clone()));
-    (Entrance { options, guard, doors, dialer, clocks }, stop, tasks)
+    (Entrance { options, guard, doors, dialer, clocks, zones }, stop, tasks)
 }
 
 /// Finds out who this node is, and opens what it keeps.
@@ -225,7 +229,7 @@ async fn run(
     stop: CancellationToken,
     tasks: TaskTracker,
 ) -> Result<Consensus, StartError> {
-    let Entrance { options, guard, doors, dialer, clocks } = entrance;
+    let Entrance { options, guard, doors, dialer, clocks, zones } = entrance;
     let Stores { log, ledger, site, machine, covered } = stores;
     let node = identity.node;
     guard.become_node(node);
@@ -251,10 +255,11 @@ async fn run(
         view: Arc::clone(&view),
         fatal: fatal.clone(),
         in_flight: Arc::new(Semaphore::new(options.in_flight)),
+        stamps: Stamps { node: NodeId(node), clocks, bound: Arc::clone(&options.stamp_bound) },
     });
     let offices = watch::Sender::new(None);
     let candidate = Candidate {
-        chancery,
+        chancery: Arc::clone(&chancery),
         node: NodeId(node),
         incarnation: identity.incarnation,
         clock: Arc::clone(&options.clock),
@@ -271,7 +276,8 @@ async fn run(
         offices: offices.clone(),
         dialer,
         doors: Arc::clone(&doors),
-        clocks,
+        chancery,
+        zones,
         stop: stop.clone(),
         tasks: tasks.clone(),
     });

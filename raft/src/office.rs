@@ -1,7 +1,7 @@
 //! The right to propose, for one term of one leader.
 //!
 //! ```text
-//!   propose(now, plan):  under one lock { at = max(now, last stamp, log's time); plan(at, view); hand to openraft }  then wait
+//!   propose(now, plan):  under one lock { at = max(bounded now, last stamp, log's time); plan(at, view); hand to openraft }  then wait
 //! ```
 //! The lock makes the order of stamps the order of the log, so the log's time never runs back. openraft is told the term,
 //! so a proposal of a lost office is never appended by a later one; the epoch in the command makes `apply` the last judge.
@@ -17,6 +17,7 @@ use campanile_core::time::Timestamp;
 use campanile_storage::CodecError;
 use campanile_storage::log::ENTRY_LIMIT;
 use futures_util::FutureExt;
+use openraft::async_runtime::WatchReceiver;
 use openraft::errors::{ClientWriteError, ForwardToLeader};
 use openraft::raft::ClientWriteResult;
 use openraft::type_config::alias::OneshotReceiverOf;
@@ -27,6 +28,7 @@ use tokio::sync::Semaphore;
 use crate::apply::Applier;
 use crate::fatal::Fatal;
 use crate::format::ENTRY_HEAD;
+use crate::stamp::Stamps;
 use crate::types::{Answer, Answerer, Peer, Proposal, Types};
 use crate::view::View;
 
@@ -65,6 +67,7 @@ pub struct Chancery<R: AsyncRuntime> {
     pub(crate) view: Arc<View>,
     pub(crate) fatal: Fatal,
     pub(crate) in_flight: Arc<Semaphore>,
+    pub(crate) stamps: Stamps,
 }
 
 impl<R: AsyncRuntime> Chancery<R> {
@@ -83,6 +86,13 @@ impl<R: AsyncRuntime> Chancery<R> {
             Some(Err(stopped)) => Err(ProposeError::Stopped(self.why(&stopped))),
             None => Err(self.fatal.reason().map_or(ProposeError::Busy, ProposeError::Stopped)),
         }
+    }
+
+    /// `now`, or the latest moment that an entry may carry now when that is earlier; see [`crate::stamp`].
+    pub(crate) fn stamp(&self, now: Timestamp) -> Timestamp {
+        let metrics = self.raft.server_metrics();
+        let metrics = metrics.borrow_watched();
+        self.stamps.bounded(now, metrics.membership_config.membership().voter_ids())
     }
 
     fn why(&self, stopped: &impl ToString) -> String {
@@ -141,8 +151,16 @@ impl<R: AsyncRuntime> Office<R> {
         self.0.term
     }
 
+    /// Whether an entry may carry `now`, a reading of the wall clock that was just taken: not when this clock is too far
+    /// ahead of the others.
+    #[must_use]
+    pub fn allows(&self, now: Timestamp) -> bool {
+        self.0.chancery.stamp(now) == now
+    }
+
     /// Proposes what `plan` makes of the stamped time and the machine as it is now, and waits for what the log decides.
-    /// `None` when there was nothing to propose. The reply may be a rejection.
+    /// `None` when there was nothing to propose. The reply may be a rejection. The stamped time is later than `now` when
+    /// the log's is, and earlier when this clock is too far ahead of the others: what needs `now` to have come must look.
     ///
     /// # Errors
     /// As [`ProposeError`] tells apart.
@@ -170,6 +188,10 @@ impl<R: AsyncRuntime> Office<R> {
         let desk = &*self.0;
         let mut stamped = desk.stamped.lock().unwrap_or_else(PoisonError::into_inner);
         let machine = desk.chancery.view.machine();
+        // A step of one millisecond on the log's time is no clock's word and is not bounded: where clocks have to catch up
+        // with the log, it is how two requests of one moment are told apart.
+        let is_step = now <= machine.clock().successor();
+        let now = if is_step { now } else { desk.chancery.stamp(now) };
         let at = now.max(*stamped).max(machine.clock());
         let Some(body) = plan(at, &machine) else { return Ok(None) };
         let command = Command { at, epoch: desk.epoch, body };

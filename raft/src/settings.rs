@@ -12,6 +12,7 @@ use campanile_storage::ledger::Options as LedgerOptions;
 use campanile_storage::log::{LogStore, SledLog};
 use openraft::{Config, ConfigError, SnapshotPolicy, StepDownPolicy};
 
+use crate::stamp::StampBound;
 use crate::transport::clocks::WallClock;
 use crate::transport::guard::Secret;
 
@@ -35,6 +36,10 @@ pub struct Options {
     pub peers: Vec<String>,
     /// The wall clock.
     pub clock: WallClock,
+    /// What bounds the stamps of entries when this clock is too far ahead of the others.
+    pub stamp_bound: StampBound,
+    /// The version of this node's tz data, for its peers; only passed on.
+    pub tz_data: Option<String>,
     /// How often a leader says that it is there.
     pub heartbeat: Duration,
     /// After how long a silence a follower stands for election, at least.
@@ -67,6 +72,9 @@ impl Options {
             api_address: String::new(),
             peers: vec![peer_address.into()],
             clock,
+            // One clock, one judgement: who hands in a clock that can be wrong hands in the bound too.
+            stamp_bound: Arc::new(|now, _| now),
+            tz_data: None,
             // On a healthy network a failover takes about twice the maximum: 0.55 s here.
             heartbeat: Duration::from_millis(50),
             election_min: Duration::from_millis(150),

@@ -7,7 +7,8 @@
 //! Must not decide anything about the cluster: it carries questions and answers, checks who asks, and gives up in time.
 //!
 //! Every request says which wire version, which cluster, from whom and to whom it is, and carries the cluster's secret if
-//! there is one; see [`guard`]. Every answer carries the wall clock of the one who answers; see [`clocks`].
+//! there is one; see [`guard`]. Every answer carries the wall clock of the one who answers, see [`clocks`], and the
+//! version of its tz data, see [`zones`].
 
 pub mod clocks;
 pub mod dialer;
@@ -17,6 +18,7 @@ pub mod link;
 pub mod message;
 pub mod server;
 pub mod shipment;
+pub mod zones;
 
 use std::time::Duration;
 

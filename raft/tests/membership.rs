@@ -14,6 +14,7 @@ use campanile_raft::transport::clocks::Clocks;
 use campanile_raft::transport::dialer::{CallError, Dialer, Target};
 use campanile_raft::transport::guard::{ANYBODY, Guard};
 use campanile_raft::transport::message::{self, Hello};
+use campanile_raft::transport::zones::Zones;
 use campanile_raft::transport::{Purpose, path};
 use campanile_raft::{Consensus, MembershipError, Options, Secret, StartError};
 use cluster::{Cluster, Disk, poll, within};
@@ -50,7 +51,7 @@ async fn purged_beyond(cluster: &Cluster, index: LogIndex) {
 
 fn dialer(cluster: &str, secret: &str) -> Dialer {
     let guard = Arc::new(Guard::new(cluster.into(), Some(Secret::new(secret))));
-    Dialer::new(guard, Arc::new(|| campanile_core::time::Timestamp::EPOCH), Arc::new(Clocks::default()))
+    Dialer::new(guard, Arc::new(Clocks::default()), Arc::new(Zones::default()))
 }
 
 async fn hello(dialer: &Dialer, address: &str, node: u64) -> Result<Hello, CallError> {

@@ -23,6 +23,8 @@ pub(super) struct Place {
     pub(super) configuration: PathBuf,
     pub(super) data: PathBuf,
     pub(super) log: PathBuf,
+    /// Where the offset of its clock stands, if it can be moved.
+    pub(super) clock: PathBuf,
     /// Until the first start.
     held: Vec<Held>,
 }
@@ -55,6 +57,7 @@ fn place(folder: &Path, node: usize) -> Place {
         configuration: folder.join(format!("node-{node}.toml")),
         data: folder.join(format!("node-{node}.data")),
         log: folder.join(format!("node-{node}.log")),
+        clock: folder.join(format!("node-{node}.clock")),
         held,
     }
 }

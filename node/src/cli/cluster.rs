@@ -18,6 +18,7 @@ static NODES: Kind = Kind {
         Column { title: "REACHABLE", cell: |node| yes_or_no(node.get("reachable")) },
         Column { title: "LAG", cell: |node| at(node, "/lag") },
         Column { title: "CLOCK", cell: clock },
+        Column { title: "TZ DATA", cell: |node| at(node, "/tz_data") },
         Column { title: "API", cell: |node| at(node, "/api_address") },
         Column { title: "PEER", cell: |node| at(node, "/peer_address") },
     ],
@@ -57,6 +58,7 @@ async fn status(client: &Client, format: Format, io: &mut Io<'_>) -> Result<(), 
             pairs(io, summary(&cluster))?;
             writeln!(io.out)?;
             print_nodes(io, format, &nodes)?;
+            print_warnings(io, &cluster)?;
         }
         Format::Jsonl | Format::Name => print_nodes(io, format, &nodes)?,
         Format::Json | Format::Yaml => print_one(io, format, &cluster, "", |_, _| Ok(()))?,
@@ -107,6 +109,15 @@ fn print_nodes(io: &mut Io<'_>, format: Format, nodes: &[Value]) -> Result<(), F
     let mut list = List::new(&NODES, format);
     list.page(io, nodes)?;
     Ok(list.end(io)?)
+}
+
+/// What somebody should see to, below the table; the other formats carry it as a field.
+fn print_warnings(io: &mut Io<'_>, cluster: &Value) -> Result<(), Failure> {
+    let warnings = cluster.get("warnings").and_then(Value::as_array).into_iter().flatten();
+    for warning in warnings.filter_map(Value::as_str) {
+        writeln!(io.out, "\nwarning: {warning}")?;
+    }
+    Ok(())
 }
 
 fn yes_or_no(value: Option<&Value>) -> String {

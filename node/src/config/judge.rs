@@ -10,6 +10,11 @@ use super::{Config, secret};
 /// More requests at once than this would outgrow one Begin entry and the open files of a usual process.
 const MOST_IN_FLIGHT: usize = 4_096;
 
+/// Clocks that NTP keeps differ by less than this even over a bad network.
+const LEAST_CLOCK_AHEAD: Span = Span::from_millis(100);
+/// A clock that is wrong by more than this is wrong, whatever else is meant.
+const MOST_CLOCK_AHEAD: Span = Span::from_secs(300);
+
 /// Notes what does not fit, and answers what is odd without being wrong.
 pub(super) fn judge(config: &Config, settings: &Settings, flaws: &mut Vec<String>) -> Vec<String> {
     let mut judge = Judge { config, settings, flaws };
@@ -74,6 +79,12 @@ impl Judge<'_> {
         }
         if cluster.failover_grace < Span::from_secs(1) {
             self.flaw("cluster.failover_grace", "is shorter than a failover may take; write at least \"1s\"");
+        }
+        if !(LEAST_CLOCK_AHEAD..=MOST_CLOCK_AHEAD).contains(&cluster.max_clock_ahead) {
+            self.flaw(
+                "cluster.max_clock_ahead",
+                &format!("must be between {LEAST_CLOCK_AHEAD}, what clocks that NTP keeps may differ by, and {MOST_CLOCK_AHEAD}: a leader decides instants that much early"),
+            );
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::wire::text::did_you_mean;
 
 /// Every key as `section.name`; one without a dot stands above the first section.
-pub(super) const KEYS: [&str; 19] = [
+pub(super) const KEYS: [&str; 20] = [
     "data_dir",
     "api.listen",
     "api.advertise",
@@ -14,6 +14,7 @@ pub(super) const KEYS: [&str; 19] = [
     "cluster.name",
     "cluster.peers",
     "cluster.failover_grace",
+    "cluster.max_clock_ahead",
     "raft.heartbeat",
     "raft.election_min",
     "raft.election_max",

@@ -75,6 +75,7 @@ impl Reader<'_> {
             name: self.or("cluster.name", cluster_name, || "campanile".into()),
             peers: self.or("cluster.peers", peers, || vec![own_address.to_owned()]),
             failover_grace: self.or("cluster.failover_grace", value::span, || Span::from_secs(30)),
+            max_clock_ahead: self.or("cluster.max_clock_ahead", value::span, || Span::from_secs(1)),
         }
     }
 

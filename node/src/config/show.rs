@@ -21,6 +21,7 @@ pub(super) fn toml(config: &Config) -> String {
     let peers: Vec<String> = cluster.peers.iter().map(|peer| quoted(peer)).collect();
     page.line("peers", &format!("[{}]", peers.join(", ")));
     page.line("failover_grace", &quoted(&cluster.failover_grace.to_string()));
+    page.line("max_clock_ahead", &quoted(&cluster.max_clock_ahead.to_string()));
     page.section("raft");
     page.line("heartbeat", &quoted(&raft.heartbeat.to_string()));
     page.line("election_min", &quoted(&raft.election_min.to_string()));

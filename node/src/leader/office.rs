@@ -43,8 +43,12 @@ pub trait Office: Clone + Send + Sync + 'static {
     /// Returns once something beyond that index has been applied; at once when it has.
     fn applied_beyond(&self, index: LogIndex) -> impl Future<Output = ()> + Send;
 
-    /// Proposes what `plan` makes of the moment that the entry will carry (`now`, or the log's time when that is later) and
-    /// of the machine, and waits for what apply answers. `plan` runs before the first await and holds up every other
+    /// Whether an entry may carry `now`, a reading of the wall clock that was just taken. Not while this node's clock is too
+    /// far ahead of its peers': then nothing may be decided by it (`SEMANTICS` §7).
+    fn allows(&self, now: Timestamp) -> bool;
+
+    /// Proposes what `plan` makes of the moment that the entry will carry (`now`, the log's time when that is later, or the
+    /// peers' time when this node's clock is too far ahead of it) and of the machine, and waits for what apply answers. `plan` runs before the first await and holds up every other
     /// proposal, so it must be short; `None` proposes nothing.
     fn propose(
         &self,

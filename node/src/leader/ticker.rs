@@ -1,7 +1,7 @@
 //! The ticker: decides what is due, one batched Tick in flight. It is the tick loop of every schedule.
 //!
 //! ```text
-//!   sleep (short slices, or until something is applied) -> now = max(clock, log time) -> plan -> propose -> reply -> at once again
+//!   sleep (short slices, or until something is applied) -> may this clock decide? -> now = max(clock, log time) -> plan -> propose -> reply -> at once again
 //! ```
 //! It trusts no wake-up: each turn looks at the due index. A tick that is lost, late or doubled is harmless, since the mark
 //! in the machine decides; so after any failure it plans again from what is applied. It must not send anything.
@@ -65,7 +65,11 @@ impl<O: Office> Ticker<O> {
 
     async fn turn(&mut self) {
         let view = self.office.view();
-        let now = self.clock.now().max(view.clock());
+        let wall = self.clock.now();
+        if !self.office.allows(wall) {
+            return tokio::time::sleep(SLICE).await;
+        }
+        let now = wall.max(view.clock());
         let started = Instant::now();
         match self.plan(&view, now) {
             Some(tick) => {
@@ -93,7 +97,10 @@ impl<O: Office> Ticker<O> {
     async fn commit(&mut self, now: Timestamp, tick: Tick) {
         let _under_way = self.metrics.ticking();
         let body = Body::Tick(tick.clone());
-        match self.office.propose(now, move |_, _| Some(body)).await {
+        // The clock may have been found ahead since it was read; then the entry carries an earlier moment than this was
+        // planned for, and what is due only later must not be in it.
+        match self.office.propose(now, move |at, _| (at >= now).then_some(body)).await {
+            Ok(None) => {}
             Ok(Some(Reply::Ticked(ticked))) => self.ticked(&tick, ticked),
             Ok(reply) => self.failed(&format!("{reply:?}")).await,
             // How many bytes an instant takes depends on what becomes of it: a skipped one takes three times a fired one.

@@ -28,6 +28,12 @@ pub struct Snapshot {
     pub log_sync_seconds: f64,
     /// How long the slowest sync of the log took, in seconds.
     pub log_slowest_sync_seconds: f64,
+    /// How far this node's clock is ahead of a quorum of clocks, in seconds.
+    pub clock_offset_seconds: f64,
+    /// Whether that is too far to decide anything.
+    pub clock_ahead: bool,
+    /// How many versions of tz data the nodes are known to have.
+    pub tz_versions: usize,
 }
 
 /// Set from a [`Snapshot`] when somebody looks.
@@ -42,6 +48,9 @@ pub(super) struct Gauges {
     in_flight: Gauge,
     log_sync: Gauge<f64, AtomicU64>,
     log_slowest_sync: Gauge<f64, AtomicU64>,
+    clock_offset: Gauge<f64, AtomicU64>,
+    clock_ahead: Gauge,
+    tz_versions: Gauge,
     resident: Gauge,
 }
 
@@ -67,6 +76,22 @@ impl Gauges {
             seconds(),
             self.log_slowest_sync.clone(),
         );
+        to.register_with_unit(
+            "clock_offset",
+            "How far the clock of this node is ahead of a quorum of clocks; negative when it is behind",
+            seconds(),
+            self.clock_offset.clone(),
+        );
+        to.register(
+            "clock_ahead",
+            "1 while that is more than max_clock_ahead: as leader it decides nothing",
+            self.clock_ahead.clone(),
+        );
+        to.register(
+            "tz_data_versions",
+            "Versions of tz data among the nodes; more than 1 is a mixed cluster",
+            self.tz_versions.clone(),
+        );
         to.register_with_unit("resident", "Memory of the process", Unit::Bytes, self.resident.clone());
     }
 
@@ -81,6 +106,9 @@ impl Gauges {
         self.in_flight.set(whole(now.in_flight as u64));
         self.log_sync.set(now.log_sync_seconds);
         self.log_slowest_sync.set(now.log_slowest_sync_seconds);
+        self.clock_offset.set(now.clock_offset_seconds);
+        self.clock_ahead.set(i64::from(now.clock_ahead));
+        self.tz_versions.set(whole(now.tz_versions as u64));
         self.resident.set(whole(process::resident_bytes()));
     }
 }

@@ -31,6 +31,10 @@ impl Office for Held {
         self.consensus.applied_beyond(index).await;
     }
 
+    fn allows(&self, now: Timestamp) -> bool {
+        self.office.allows(now)
+    }
+
     async fn propose(
         &self,
         now: Timestamp,

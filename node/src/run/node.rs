@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use campanile_core::plan;
+use campanile_core::{cron, plan};
 use campanile_raft::{Consensus, Options, Secret};
 use campanile_storage::history::{History, Indexer};
 use tokio::net::TcpListener;
@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::clocks::{self, Clocks};
 use super::failure::Failure;
 use super::held::Held;
 use super::quorum::Cluster;
@@ -20,6 +21,7 @@ use super::signals::Signals;
 use super::{notify, ports};
 use crate::auth;
 use crate::clock::Clock;
+use crate::clock::guard::Guard;
 use crate::config::Config;
 use crate::dispatch::{Desk, Limits, Tools, webhook};
 use crate::http::{self, App};
@@ -42,7 +44,8 @@ pub(super) async fn run(config: Config) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
     let api = ports::take(&config.api.listen, "api.listen", "--listen").await?;
     let peers = ports::take(&config.peer.listen, "peer.listen", "--peer-listen").await?;
-    let clock = Clock::system();
+    let clock = Clock::of_node();
+    let guard = Guard { max_ahead: config.cluster.max_clock_ahead };
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"), cluster = config.cluster.name, api = %config.api.listen,
         peer = %config.peer.listen, data = %config.data_dir.display(), "starting"
@@ -53,9 +56,9 @@ pub(super) async fn run(config: Config) -> Result<(), Failure> {
             tracing::info!(signal, "stopped before it had started");
             return Ok(());
         }
-        started = Consensus::start(options(&config, clock), peers) => started?,
+        started = Consensus::start(options(&config, clock, guard), peers) => started?,
     };
-    let node = Node::start(&config, clock, consensus, api)?;
+    let node = Node::start(&config, Clocks::new(clock, guard, consensus.clone()), consensus, api)?;
     notify::ready();
     let end = node.until_the_end(&mut signals).await;
     notify::stopping();
@@ -72,6 +75,7 @@ struct Node {
     close_api: CancellationToken,
     api: JoinHandle<std::io::Result<()>>,
     leader: JoinHandle<()>,
+    watch: JoinHandle<()>,
 }
 
 /// Why a node ends.
@@ -81,20 +85,25 @@ enum End {
 }
 
 impl Node {
-    fn start(config: &Config, clock: Clock, consensus: Consensus, api: TcpListener) -> Result<Self, Failure> {
-        let metrics = Metrics::new();
+    fn start(
+        config: &Config,
+        clocks: Clocks,
+        consensus: Consensus,
+        api: TcpListener,
+    ) -> Result<Self, Failure> {
+        let (metrics, clock) = (Metrics::new(), clocks.clock());
         let tools = tools(config, clock, &metrics)?;
         let plan =
             plan::Options { failover_grace: config.cluster.failover_grace, ..plan::Options::default() };
-        let cluster = Arc::new(Cluster::new(config.cluster.name.clone(), consensus.clone()));
+        let cluster = Arc::new(Cluster::new(config.cluster.name.clone(), consensus.clone(), clocks.clone()));
         let (stopping, stop, close_api) = (Stopping::default(), Stop::default(), CancellationToken::new());
         let app = App {
             service: Arc::new(service(config, clock, plan, &consensus, Arc::clone(&cluster))?),
             gate: Some(auth::gate(config.api.token.clone())),
-            metrics: metrics_text(&consensus, &tools),
+            metrics: metrics_text(&consensus, &cluster, &tools),
             not_ready: {
-                let (consensus, stopping) = (consensus.clone(), stopping.clone());
-                Arc::new(move || ready::reasons(&consensus, &stopping))
+                let (consensus, clocks, stopping) = (consensus.clone(), clocks.clone(), stopping.clone());
+                Arc::new(move || ready::reasons(&consensus, &clocks, &stopping))
             },
             observer: Some({
                 let metrics = Arc::clone(&metrics);
@@ -105,13 +114,14 @@ impl Node {
         let api = tokio::spawn(http::serve(api, app, close_api.clone()));
         let duties = Duties { clock, plan, tools: tools.clone(), metrics };
         let leader = tokio::spawn(lead(consensus.clone(), duties, stop.clone()));
+        let watch = tokio::spawn(clocks.watch(Arc::clone(&cluster), stop.leave.clone()));
         tracing::info!(
             node = consensus.node().0,
             incarnation = consensus.incarnation(),
             api = config.api.advertise,
             "serving"
         );
-        Ok(Self { consensus, cluster, tools, stopping, stop, close_api, api, leader })
+        Ok(Self { consensus, cluster, tools, stopping, stop, close_api, api, leader, watch })
     }
 
     async fn until_the_end(&self, signals: &mut Signals) -> End {
@@ -173,7 +183,7 @@ impl Node {
     async fn leave(self) {
         self.stop.leave.cancel();
         // A panic of a task was told by its hook; what is left is to go on stopping.
-        let _ = self.leader.await;
+        let _ = tokio::join!(self.leader, self.watch);
         if timeout(GOODBYE, self.api).await.is_err() {
             tracing::info!("connections are still open; they are cut");
         }
@@ -187,7 +197,7 @@ async fn lead(consensus: Consensus, duties: Duties, stop: Stop) {
     leader::lead(offices, hold, duties, stop).await;
 }
 
-fn options(config: &Config, clock: Clock) -> Options {
+fn options(config: &Config, clock: Clock, guard: Guard) -> Options {
     let millis = |span: campanile_core::time::Span| Duration::from_millis(span.as_millis());
     let clock = Arc::new(move || clock.now());
     let defaults = Options::new(&config.cluster.name, &config.data_dir, &config.peer.advertise, clock);
@@ -195,6 +205,8 @@ fn options(config: &Config, clock: Clock) -> Options {
         secret: config.peer.secret.as_ref().map(|secret| Secret::new(secret.expose())),
         api_address: config.api.advertise.clone(),
         peers: config.cluster.peers.clone(),
+        stamp_bound: clocks::stamp_bound(guard),
+        tz_data: cron::tzdb_version(),
         heartbeat: millis(config.raft.heartbeat),
         election_min: millis(config.raft.election_min),
         election_max: millis(config.raft.election_max),
@@ -230,10 +242,10 @@ fn service(
     Ok(Service::new(cluster, records, Arc::new(move || clock.now()), options))
 }
 
-fn metrics_text(consensus: &Consensus, tools: &Tools) -> http::MetricsText {
-    let (consensus, tools) = (consensus.clone(), tools.clone());
+fn metrics_text(consensus: &Consensus, cluster: &Arc<Cluster>, tools: &Tools) -> http::MetricsText {
+    let (consensus, cluster, tools) = (consensus.clone(), Arc::clone(cluster), tools.clone());
     Arc::new(move || {
-        let (status, view) = (consensus.status(), consensus.view());
+        let (status, view, seen) = (consensus.status(), consensus.view(), cluster.status());
         tools.metrics.text(Snapshot {
             is_leader: consensus.offices().borrow().is_some(),
             applied: status.applied.0,
@@ -244,6 +256,9 @@ fn metrics_text(consensus: &Consensus, tools: &Tools) -> http::MetricsText {
             in_flight: tools.desk.in_flight(),
             log_sync_seconds: status.log.stats.last_sync.as_secs_f64(),
             log_slowest_sync_seconds: status.log.stats.slowest_sync.as_secs_f64(),
+            clock_offset_seconds: seen.standing.offset_millis as f64 / 1_000.0,
+            clock_ahead: seen.standing.is_ahead,
+            tz_versions: seen.tz_versions().len(),
         })
     })
 }

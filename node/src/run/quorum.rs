@@ -7,12 +7,13 @@ use bytes::Bytes;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
 use campanile_core::reply::Reply;
-use campanile_core::time::Timestamp;
+use campanile_core::time::{Span, Timestamp};
 use campanile_raft::{Consensus, ForwardError, Member, MembershipError, Office, ProposeError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
+use super::clocks::Clocks;
 use crate::service::quorum::{ChangeFailure, ClusterStatus, Leader, Plan, Quorum, Undone};
 use crate::wire::cluster::Node;
 
@@ -24,12 +25,13 @@ pub(super) struct Cluster {
     name: String,
     consensus: Consensus,
     offices: watch::Receiver<Option<Office>>,
+    clocks: Clocks,
 }
 
 impl Cluster {
-    pub(super) fn new(name: String, consensus: Consensus) -> Self {
+    pub(super) fn new(name: String, consensus: Consensus, clocks: Clocks) -> Self {
         let offices = consensus.offices();
-        Self { name, consensus, offices }
+        Self { name, consensus, offices, clocks }
     }
 
     fn office(&self) -> Option<Office> {
@@ -41,11 +43,24 @@ impl Cluster {
         (self.consensus.leader().map(|(node, _)| node), self.consensus.view().epoch().0, self.leads())
     }
 
-    /// Which voter to hand the leadership to: one that answers, and of those the one that lacks least.
-    fn successor(&self) -> Option<NodeId> {
+    /// Hands the leadership to a voter whose clock is behind this one's by more than `max_ahead`, and so is right while this
+    /// one is ahead of a quorum. Returns when it was asked for.
+    pub(super) async fn give_away(&self, max_ahead: Span) -> Result<NodeId, ChangeFailure> {
+        let allowed = i64::try_from(max_ahead.as_millis()).unwrap_or(i64::MAX);
+        let is_right = |member: &Member| member.clock_offset_millis.is_some_and(|offset| offset < -allowed);
+        let nobody =
+            || ChangeFailure::Refused("there is no other voter that answers and has another clock".into());
+        let to = self.successor(is_right).ok_or_else(nobody)?;
+        self.consensus.transfer(to).await.map_err(change_failure)?;
+        Ok(to)
+    }
+
+    /// Which voter to hand the leadership to: of those that answer and will do, the one that lacks least.
+    fn successor(&self, will_do: impl Fn(&Member) -> bool) -> Option<NodeId> {
         let own = self.consensus.node();
         let mut others: Vec<Member> = self.consensus.status().members;
         others.retain(|member| member.voter && member.node != own && answers(member) != Some(false));
+        others.retain(will_do);
         others.into_iter().min_by_key(|member| member.lag.unwrap_or(u64::MAX)).map(|member| member.node)
     }
 }
@@ -119,6 +134,7 @@ impl Quorum for Cluster {
             reachable: if member.node == itself { Some(true) } else { answers(member) },
             lag: member.lag,
             clock_offset_ms: if member.node == itself { Some(0) } else { member.clock_offset_millis },
+            tz_data: member.tz_data.as_deref().map(str::to_owned),
         };
         ClusterStatus {
             name: self.name.clone(),
@@ -127,13 +143,15 @@ impl Quorum for Cluster {
             term: status.term.0,
             last_log: status.last_log,
             nodes: status.members.iter().map(node).collect(),
+            standing: self.clocks.standing(),
+            max_clock_ahead: self.clocks.guard().max_ahead,
         }
     }
 
     fn transfer(&self, to: Option<NodeId>) -> BoxFuture<'_, Result<(), ChangeFailure>> {
         async move {
             let nobody = || ChangeFailure::Refused("there is no other voter that answers".into());
-            let to = to.or_else(|| self.successor()).ok_or_else(nobody)?;
+            let to = to.or_else(|| self.successor(|_| true)).ok_or_else(nobody)?;
             self.consensus.transfer(to).await.map_err(change_failure)
         }
         .boxed()

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use campanile_raft::Consensus;
 
+use super::clocks::Clocks;
+use crate::service::warnings;
+
 /// A node that is so many committed entries behind answers questions from the past.
 const BEHIND: u64 = 10_000;
 /// A leader that no majority has answered for so long is likely to lead nobody, and one that nobody has heard for so long
@@ -27,7 +30,7 @@ impl Stopping {
 }
 
 /// Each reason for not being ready; none when the node is.
-pub(super) fn reasons(consensus: &Consensus, stopping: &Stopping) -> Vec<String> {
+pub(super) fn reasons(consensus: &Consensus, clocks: &Clocks, stopping: &Stopping) -> Vec<String> {
     let status = consensus.status();
     let mut reasons = Vec::new();
     if stopping.has_begun() {
@@ -49,5 +52,7 @@ pub(super) fn reasons(consensus: &Consensus, stopping: &Stopping) -> Vec<String>
     if behind > BEHIND {
         reasons.push(format!("{behind} committed entries are not applied yet"));
     }
+    // Whoever leads: a node that is ahead would decide nothing if it were elected, so the cluster has one node less.
+    reasons.extend(warnings::own_clock_ahead(clocks.standing(), clocks.guard().max_ahead));
     reasons
 }

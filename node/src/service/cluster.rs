@@ -4,9 +4,9 @@ use campanile_core::cron;
 use campanile_core::id::NodeId;
 use campanile_core::machine::Machine;
 
-use super::Service;
 use super::quorum::ChangeFailure;
 use super::write::Failure;
+use super::{Service, warnings};
 use crate::problem::{Code, Problem};
 use crate::wire::cluster::{AddNode, AddedNode, Cluster, Transfer};
 use crate::wire::time::Instant;
@@ -16,6 +16,7 @@ impl Service {
     #[must_use]
     pub fn cluster(&self, machine: &Machine) -> Cluster {
         let status = self.quorum().status();
+        let warnings = warnings::of(&status, machine.clock(), self.now());
         Cluster {
             name: status.name,
             node: status.node.0,
@@ -27,9 +28,12 @@ impl Service {
             last_log: status.last_log.0,
             clock: Instant(machine.clock()),
             tz_data: cron::tzdb_version(),
+            clock_ahead: status.standing.is_ahead,
+            quorum_offset_ms: status.standing.offset_millis,
             schedules: machine.schedule_count() as u64,
             live_firings: machine.live_count() as u64,
             nodes: status.nodes,
+            warnings,
         }
     }
 

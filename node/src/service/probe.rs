@@ -51,6 +51,7 @@ mod tests {
             reachable: None,
             lag: None,
             clock_offset_ms: None,
+            tz_data: None,
         }
     }
 

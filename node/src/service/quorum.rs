@@ -3,6 +3,7 @@
 //! A trait, since there are two of it: the consensus of `campanile_raft`, and a machine in memory for the tests of the HTTP
 //! API. Nothing here decides anything; leadership is a hint until a proposal was answered.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,9 +12,10 @@ use campanile_core::command::Body;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
 use campanile_core::reply::Reply;
-use campanile_core::time::Timestamp;
+use campanile_core::time::{Span, Timestamp};
 use futures_util::future::BoxFuture;
 
+use crate::clock::guard::Standing;
 use crate::wire::cluster::Node;
 
 /// Makes the body of a command from the time that it will carry and what the log says now; `None` proposes nothing.
@@ -101,7 +103,7 @@ pub enum ChangeFailure {
 }
 
 /// The cluster, as far as consensus knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClusterStatus {
     /// The cluster's name.
     pub name: String,
@@ -115,4 +117,16 @@ pub struct ClusterStatus {
     pub last_log: LogIndex,
     /// Every node.
     pub nodes: Vec<Node>,
+    /// How this node's clock stands to a quorum of clocks,
+    pub standing: Standing,
+    /// and how far it, or one node's, may be from the others' without being called wrong.
+    pub max_clock_ahead: Span,
+}
+
+impl ClusterStatus {
+    /// The versions of tz data that the nodes are known to have.
+    #[must_use]
+    pub fn tz_versions(&self) -> BTreeSet<String> {
+        self.nodes.iter().filter_map(|node| node.tz_data.clone()).collect()
+    }
 }

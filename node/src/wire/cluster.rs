@@ -31,16 +31,22 @@ pub struct Cluster {
     pub clock: Instant,
     /// The version of the bundled tz data of this node.
     pub tz_data: Option<String>,
+    /// Whether this node's wall clock is so far ahead of a quorum of clocks that it decides nothing while it leads.
+    pub clock_ahead: bool,
+    /// How far it is ahead of a quorum of clocks, in milliseconds; negative when it is behind.
+    pub quorum_offset_ms: i64,
     /// How many schedules there are.
     pub schedules: u64,
     /// How many firings are not settled.
     pub live_firings: u64,
     /// Every node.
     pub nodes: Vec<Node>,
+    /// What somebody should see to, in words; empty when all is well.
+    pub warnings: Vec<String>,
 }
 
 /// A node of the cluster.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub struct Node {
     /// Its id, never given twice.
     pub id: u64,
@@ -57,6 +63,8 @@ pub struct Node {
     pub lag: Option<u64>,
     /// How far its wall clock is ahead of this node's, in milliseconds.
     pub clock_offset_ms: Option<i64>,
+    /// The version of its tz data; `null` when it has not said it to this node.
+    pub tz_data: Option<String>,
 }
 
 /// A node to add.

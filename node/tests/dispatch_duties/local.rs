@@ -1,6 +1,6 @@
 //! An office over a machine in this process: what is proposed is applied at once. It can lose replies, and be lost.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use campanile::leader::office::{NoReply, Office};
@@ -21,6 +21,8 @@ pub(crate) struct Log {
     pub(crate) lose_replies: AtomicUsize,
     /// A Tick with more parts than this outgrows an entry.
     pub(crate) largest_tick: AtomicUsize,
+    /// The latest moment that an entry may carry, in milliseconds: what the peers' clocks show, to a leader that is ahead.
+    pub(crate) latest: AtomicI64,
     /// How many Settles were applied.
     pub(crate) settles: AtomicUsize,
 }
@@ -33,6 +35,7 @@ impl Log {
             applied: watch::Sender::new(LogIndex(0)),
             lose_replies: AtomicUsize::new(0),
             largest_tick: AtomicUsize::new(usize::MAX),
+            latest: AtomicI64::new(i64::MAX),
             settles: AtomicUsize::new(0),
         })
     }
@@ -66,7 +69,8 @@ impl Log {
         plan: impl FnOnce(Timestamp, &Machine) -> Option<Body>,
     ) -> Option<Reply> {
         let mut machine = self.machine.lock().unwrap();
-        let at = now.max(machine.clock());
+        let latest = Timestamp::from_millis(self.latest.load(Ordering::Relaxed));
+        let at = now.min(latest).max(machine.clock());
         let body = plan(at, &machine)?;
         self.settles.fetch_add(usize::from(matches!(body, Body::Settle(_))), Ordering::Relaxed);
         let index = LogIndex(machine.applied().0 + 1);
@@ -103,6 +107,10 @@ impl Office for Local {
 
     fn view(&self) -> Arc<Machine> {
         self.log.view()
+    }
+
+    fn allows(&self, now: Timestamp) -> bool {
+        now.as_millis() <= self.log.latest.load(Ordering::Relaxed)
     }
 
     async fn applied_beyond(&self, index: LogIndex) {

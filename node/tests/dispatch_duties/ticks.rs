@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use campanile_core::event::Event;
 use campanile_core::id::Uid;
 use campanile_core::time::Timestamp;
 
 use super::receiver::{Receiver, ok};
-use super::stage::{Stage, every_second};
+use super::stage::{Stage, every_second, in_time};
 
 /// How many schedules, each at its own millisecond of the second, so that ticks are many and small.
 const SCHEDULES: i64 = 40;
@@ -78,5 +79,38 @@ async fn a_tick_that_outgrows_an_entry_is_committed_in_smaller_ones() {
     let events = stage.events(|events| nominals(events).len() as i64 == SCHEDULES).await;
     let all = nominals(&events);
     assert!(all.values().all(|nominals| nominals.windows(2).all(|pair| pair[0] < pair[1])), "{all:?}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leader_whose_clock_is_ahead_decides_nothing_settles_and_goes_on_when_it_is_right() {
+    let (stage, receiver) = (Stage::open(), Receiver::held(ok).await);
+    stage.put("a/slow", &every_second(&receiver.url, 0)).await;
+    receiver.wait_for(1).await;
+    // From here on the peers' clocks stand at this moment, and this one goes on.
+    let stands = campanile::clock::Clock::system().now();
+    stage.log.latest.store(stands.as_millis(), Ordering::Relaxed);
+    // A tick or a Begin that was on its way is through once the reports of its attempts are settled.
+    receiver.let_go(100);
+    let decided =
+        |events: &[Event]| events.iter().filter(|event| matches!(event, Event::Fired { .. })).count();
+    let before = stage.settled(1).await;
+    assert!(
+        before.iter().all(|event| !matches!(event, Event::Fired { firing, .. } if firing.nominal > stands))
+    );
+    // The next two instants pass.
+    in_time(async {
+        while campanile::clock::Clock::system().now().since(stands).as_millis() < 2_100 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    assert_eq!(decided(&stage.log.events()), decided(&before), "nothing is decided by a clock that is ahead");
+    assert!(stage.log.view().clock() <= stands, "and the log's time does not follow it");
+
+    stage.log.latest.store(i64::MAX, Ordering::Relaxed);
+    let after = stage.events(|events| decided(events) >= decided(&before) + 3).await;
+    let nominals = nominals(&after).into_values().next().unwrap();
+    assert!(nominals.windows(2).all(|pair| pair[1].since(pair[0]).as_millis() == 1_000), "{nominals:?}");
     stage.close().await;
 }

@@ -235,8 +235,7 @@ impl Quorum for Fake {
             api_address: format!("http://node{id}:7700"),
             role: if id == 1 { "leader".into() } else { "follower".into() },
             reachable: Some(id == self.id || reachable),
-            lag: None,
-            clock_offset_ms: None,
+            ..Node::default()
         };
         ClusterStatus {
             name: "test".into(),
@@ -245,6 +244,7 @@ impl Quorum for Fake {
             term: 1,
             last_log: self.view().applied(),
             nodes: (1..=3).map(node).collect(),
+            ..ClusterStatus::default()
         }
     }
 

@@ -1,5 +1,6 @@
 //! How the cluster looks from one node: for people, for health, for metrics. Never for a decision.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use campanile_core::id::{LogIndex, NodeId, Term};
@@ -49,6 +50,8 @@ pub struct Member {
     pub lag: Option<u64>,
     /// Its wall clock minus ours, in milliseconds.
     pub clock_offset_millis: Option<i64>,
+    /// The version of its tz data.
+    pub tz_data: Option<Arc<str>>,
 }
 
 /// How the log is doing.
@@ -65,7 +68,8 @@ pub struct LogStatus {
 pub(super) fn of(inner: &Inner) -> ClusterStatus {
     // Cloned, not held: openraft publishes through the same lock.
     let metrics = inner.raft.metrics().borrow_watched().clone();
-    let clocks = inner.clocks.all();
+    let (clocks, zones) = (inner.chancery.stamps.clocks.all(), inner.zones.all());
+    let (wall, moment) = ((inner.options.clock)(), std::time::Instant::now());
     let last_log = metrics.last_log_index.unwrap_or_default();
     let membership = metrics.membership_config.membership();
     let voters: Vec<u64> = membership.voter_ids().collect();
@@ -83,7 +87,11 @@ pub(super) fn of(inner: &Inner) -> ClusterStatus {
                 true => Some(0),
                 false => matched.map(|id| last_log.saturating_sub(id.as_ref().map_or(0, |id| id.index))),
             },
-            clock_offset_millis: clocks.get(&NodeId(*id)).map(|clock| clock.offset_millis),
+            clock_offset_millis: clocks.get(&NodeId(*id)).map(|clock| clock.offset_millis(wall, moment)),
+            tz_data: match *id == inner.node.0 {
+                true => inner.options.tz_data.as_deref().map(Arc::from),
+                false => zones.get(&NodeId(*id)).cloned(),
+            },
         }
     };
     ClusterStatus {

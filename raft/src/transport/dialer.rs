@@ -19,8 +19,9 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use super::clocks::{Clocks, WallClock};
+use super::clocks::Clocks;
 use super::guard::{self, Guard};
+use super::zones::Zones;
 use super::{BODY_LIMIT, KEEP_ALIVE, Purpose};
 
 /// The body of a request.
@@ -86,16 +87,16 @@ impl CallError {
 /// Asks peers. Cheap to share; connections are made when they are first needed.
 pub struct Dialer {
     guard: Arc<Guard>,
-    clock: WallClock,
     clocks: Arc<Clocks>,
+    zones: Arc<Zones>,
     lanes: Mutex<HashMap<(String, Purpose), Lane>>,
 }
 
 impl Dialer {
-    /// For a node that speaks as `guard` says.
+    /// For a node that speaks as `guard` says. What answers say of their nodes is noted in `clocks` and `zones`.
     #[must_use]
-    pub fn new(guard: Arc<Guard>, clock: WallClock, clocks: Arc<Clocks>) -> Self {
-        Self { guard, clock, clocks, lanes: Mutex::default() }
+    pub fn new(guard: Arc<Guard>, clocks: Arc<Clocks>, zones: Arc<Zones>) -> Self {
+        Self { guard, clocks, zones, lanes: Mutex::default() }
     }
 
     /// Asks and waits for the whole answer, for at most `ttl`.
@@ -135,7 +136,7 @@ impl Dialer {
             .sign(Request::builder().method(Method::POST).uri(format!("http://{address}{path}")), target.node)
             .body(body)
             .map_err(|error| CallError::Unreachable { address: address.clone(), why: error.to_string() })?;
-        let (sent, started) = ((self.clock)(), Instant::now());
+        let started = Instant::now();
         let response = self.lane(address, purpose).request(request).await.map_err(|error| {
             let why = chain(&error);
             match error.is_connect() {
@@ -143,7 +144,7 @@ impl Dialer {
                 false => broken(why),
             }
         })?;
-        self.note_clock(&response, sent, started);
+        self.note(&response, started);
         let status = response.status();
         let bytes = Limited::new(response.into_body(), BODY_LIMIT)
             .collect()
@@ -158,12 +159,16 @@ impl Dialer {
         }
     }
 
-    fn note_clock(&self, response: &Response<Incoming>, sent: Timestamp, started: Instant) {
+    fn note(&self, response: &Response<Incoming>, started: Instant) {
+        let received = Instant::now();
         let headers = response.headers();
-        let theirs = guard::number(headers, &guard::CLOCK).map(Timestamp::from_millis);
         let node = guard::number(headers, &guard::NODE).filter(|node| *node != guard::ANYBODY);
-        if let (Some(theirs), Some(node)) = (theirs, node) {
-            self.clocks.note(NodeId(node), theirs, sent, (self.clock)(), started.elapsed());
+        let Some(node) = node.map(NodeId) else { return };
+        if let Some(showed) = guard::number(headers, &guard::CLOCK).map(Timestamp::from_millis) {
+            self.clocks.note(node, showed, received, received - started);
+        }
+        if let Some(version) = guard::text(headers, &guard::TZ) {
+            self.zones.note(node, version);
         }
     }
 

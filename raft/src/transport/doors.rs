@@ -14,6 +14,7 @@ use campanile_storage::CodecError;
 use futures_util::future::BoxFuture;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
+use hyper::header::HeaderValue;
 use hyper::{Request, Response, StatusCode};
 use openraft::async_runtime::WatchReceiver;
 use openraft::type_config::alias::SnapshotOf;
@@ -45,6 +46,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Doors {
     guard: Arc<Guard>,
     clock: WallClock,
+    tz: Option<HeaderValue>,
     own: Peer,
     stranger: OnceLock<()>,
     inside: OnceLock<Inside>,
@@ -81,12 +83,13 @@ impl From<CodecError> for Closed {
 }
 
 impl Doors {
-    /// All of them closed.
+    /// All of them closed. Answers carry that clock, and the version of the tz data if it is known.
     #[must_use]
-    pub fn new(guard: Arc<Guard>, clock: WallClock, own: Peer) -> Self {
+    pub fn new(guard: Arc<Guard>, clock: WallClock, tz: Option<&str>, own: Peer) -> Self {
         Self {
             guard,
             clock,
+            tz: tz.and_then(|version| HeaderValue::from_str(version).ok()),
             own,
             stranger: OnceLock::new(),
             inside: OnceLock::new(),
@@ -136,6 +139,9 @@ impl Doors {
         *answer.status_mut() = status;
         answer.headers_mut().insert(guard::CLOCK, (self.clock)().as_millis().into());
         answer.headers_mut().insert(guard::NODE, self.guard.node().into());
+        if let Some(tz) = &self.tz {
+            answer.headers_mut().insert(guard::TZ, tz.clone());
+        }
         answer
     }
 

@@ -22,6 +22,9 @@ pub const FROM: HeaderName = HeaderName::from_static("campanile-from");
 pub const TO: HeaderName = HeaderName::from_static("campanile-to");
 /// The wall clock of the one who answers, in milliseconds.
 pub const CLOCK: HeaderName = HeaderName::from_static("campanile-clock");
+/// The version of the tz data of the one who answers. Left out by a node that cannot say it, and by one of an older
+/// version; whoever does not know it passes over it.
+pub const TZ: HeaderName = HeaderName::from_static("campanile-tz");
 /// The id of the one who answers; 0 when it has none.
 pub const NODE: HeaderName = HeaderName::from_static("campanile-node");
 
@@ -167,7 +170,9 @@ fn bearer(secret: &Secret) -> HeaderValue {
     value
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+/// A header that is a text.
+#[must_use]
+pub fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
