@@ -5,7 +5,7 @@ use super::{Turn, schedule};
 use crate::command::{Decision, Fire, Skip};
 use crate::definition::AfterCompletion;
 use crate::event::{Event, SkipReason};
-use crate::firing::{Firing, FiringId, Kind, Lane, Phase};
+use crate::firing::{Firing, FiringId, Kind, Phase};
 use crate::id::{AttemptNumber, Run, Uid};
 use crate::reply::Ticked;
 use crate::schedule::State;
@@ -69,15 +69,15 @@ pub(super) fn fire_nominal(
 ) {
     let Some(schedule) = turn.state.schedule(uid) else { return };
     let id = FiringId { uid, nominal: fire.nominal, run: Run(0) };
-    if cfg!(feature = "plant-duplicates") && turn.state.firing(id).is_some() {
-        return; // The state cannot hold it twice at once; the plant doubles those that are settled.
+    if turn.state.firing(id).is_some() {
+        // A trigger of this very millisecond fired it, and a change of calendar or zones has made it nominal since.
+        return;
     }
     if schedule.definition.max_firings.is_some_and(|most| schedule.fired >= most) {
         return;
     }
-    let (revision, definition) = (schedule.revision, schedule.definition.clone());
-    let policy = &definition.policy;
-    let entry = overlap::enter(turn, &Lane::of(uid, &definition), policy.overlap, policy.queue_limit);
+    let (revision, overlap) = (schedule.revision, schedule.definition.policy.overlap);
+    let entry = overlap::enter(turn, uid, overlap);
     if entry == Entry::Skip {
         ticked.skipped += 1;
         turn.tell(Event::Skipped {
@@ -157,13 +157,15 @@ pub(super) fn move_mark(turn: &mut Turn<'_>, uid: Uid, mark: Timestamp, next_at:
     }
 }
 
-/// Removes a schedule of which nothing more can come, if that is what its definition asks for.
+/// Removes a schedule of which nothing more can come, if that is what its definition asks for. A backfill that runs may
+/// still make firings of it.
 pub(super) fn complete(turn: &mut Turn<'_>, uid: Uid) {
     let is_over = turn.state.schedule(uid).is_some_and(|schedule| {
         schedule.state == State::Finished
             && schedule.live == 0
             && schedule.definition.policy.after_completion == AfterCompletion::Delete
     });
+    let is_over = is_over && !turn.state.backfills().any(|it| it.uid == uid && it.is_running());
     if is_over {
         schedule::remove(turn, uid, "campanile");
     }

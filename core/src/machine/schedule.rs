@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
-use super::{Turn, backfill, decide, settle};
+use super::{Turn, backfill, decide, overlap, settle};
 use crate::command::{Condition, Decision, DeleteSchedule, PauseSchedule, PutSchedule, ResumeSchedule, Seen};
+use crate::definition::Overlap;
 use crate::event::Event;
 use crate::firing::{EndState, Phase};
 use crate::id::{Revision, Uid};
@@ -83,6 +84,9 @@ fn edit(turn: &mut Turn<'_>, command: &PutSchedule, before: &Schedule) -> Result
     });
     turn.state.redefine(uid, &command.definition);
     tell_defined(turn, uid, command, revision);
+    if command.definition.policy.overlap == Overlap::Allow {
+        overlap::release_all_of(turn, uid);
+    }
     let paused = matches!(before.state, State::Paused { .. });
     decide::move_mark(turn, uid, moment.at.max(before.mark), if paused { None } else { command.next_at });
     decide::complete(turn, uid);
@@ -115,7 +119,7 @@ pub(super) fn delete(turn: &mut Turn<'_>, command: &DeleteSchedule) -> Result<Re
     // Those that wait for others first, so that none of them is released while the others are ended.
     waiting.sort_by_key(|firing| firing.phase != Phase::Held);
     for firing in waiting {
-        settle::end_firing(turn, &firing, None, EndState::Cancelled);
+        settle::close(turn, &firing, None, EndState::Cancelled);
     }
     remove(turn, schedule.uid, &command.request.by);
     Ok(Reply::Deleted(true))

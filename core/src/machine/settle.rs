@@ -6,7 +6,7 @@ use crate::attempt::{AttemptEnd, MAX_OUTPUT, Report, Verdict};
 use crate::command::{Settle, SettleItem};
 use crate::definition::Delivery;
 use crate::event::{Event, Outcome};
-use crate::firing::{EndState, Firing, FiringId, Kind, Lane, Phase};
+use crate::firing::{EndState, Firing, FiringId, Kind, Phase};
 use crate::id::AttemptNumber;
 use crate::reply::{Refused, Reply};
 use crate::retry::wait_after;
@@ -111,8 +111,14 @@ fn retry_at(turn: &Turn<'_>, firing: &Firing, end: AttemptEnd) -> Timestamp {
     }
 }
 
-/// Takes a firing out of the machine; its story is in the ledger from here on.
+/// Ends a firing, and with it a schedule that has only waited for that.
 pub(super) fn end_firing(turn: &mut Turn<'_>, firing: &Firing, report: Option<&Report>, state: EndState) {
+    close(turn, firing, report, state);
+    decide::complete(turn, firing.id.uid);
+}
+
+/// Takes a firing out of the machine; its story is in the ledger from here on.
+pub(super) fn close(turn: &mut Turn<'_>, firing: &Firing, report: Option<&Report>, state: EndState) {
     let lateness = firing.lateness();
     turn.state.remove_firing(firing.id);
     turn.tell(settled(firing, report, Outcome::End { state, lateness }));
@@ -135,10 +141,7 @@ pub(super) fn end_firing(turn: &mut Turn<'_>, firing: &Firing, report: Option<&R
     {
         schedule::pause_by_rule(turn, firing.id.uid, &format!("{failures} failed firings in a row"));
     }
-    overlap::release(turn, &firing.lane());
-    // An edit may have changed the lane: those that wait for the schedule itself must not wait for ever.
-    overlap::release(turn, &Lane::Own(firing.id.uid));
-    decide::complete(turn, firing.id.uid);
+    overlap::release_after(turn, firing);
 }
 
 fn settled(firing: &Firing, report: Option<&Report>, outcome: Outcome) -> Event {

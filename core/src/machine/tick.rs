@@ -13,6 +13,12 @@ use crate::time::{Span, Timestamp};
 pub(super) fn tick(turn: &mut Turn<'_>, command: &Tick) -> Reply {
     let mut ticked = Ticked::default();
     let rules_current = command.rules_at == turn.state.rules_at();
+    // First, so that a run whose lease is over does not count against an instant of this very tick.
+    for (firing, attempt) in &command.lease_ends {
+        if !settle::end_lease(turn, *firing, *attempt) {
+            ticked.stale += 1;
+        }
+    }
     for item in &command.on_time {
         fire_on_time(turn, item, rules_current, &mut ticked);
         decide::complete(turn, item.uid);
@@ -20,11 +26,6 @@ pub(super) fn tick(turn: &mut Turn<'_>, command: &Tick) -> Reply {
     for decision in &command.decisions {
         decide_one(turn, decision, &mut ticked);
         decide::complete(turn, decision.uid);
-    }
-    for (firing, attempt) in &command.lease_ends {
-        if !settle::end_lease(turn, *firing, *attempt) {
-            ticked.stale += 1;
-        }
     }
     for end in &command.pause_ends {
         end_pause(turn, end, &mut ticked);

@@ -5,7 +5,7 @@ use super::decide::{self, New};
 use super::overlap::{self, Entry};
 use crate::command::Trigger;
 use crate::definition::Overlap;
-use crate::firing::{FiringId, Kind, Lane};
+use crate::firing::{FiringId, Kind};
 use crate::id::Run;
 use crate::reply::{Rejection, Reply};
 use crate::time::Span;
@@ -38,9 +38,8 @@ pub(super) fn trigger(turn: &mut Turn<'_>, command: &Trigger) -> Result<Reply, R
 /// Fires because a user asks, under another overlap policy when the user says so; none when that skips.
 pub(super) fn fire_by_request(turn: &mut Turn<'_>, new: New, overlap: Option<Overlap>) -> Option<Reply> {
     let id = new.id;
-    let definition = turn.state.schedule(id.uid)?.definition.clone();
-    let mode = overlap.unwrap_or(definition.policy.overlap);
-    let entry = overlap::enter(turn, &Lane::of(id.uid, &definition), mode, definition.policy.queue_limit);
+    let mode = overlap.unwrap_or(turn.state.schedule(id.uid)?.definition.policy.overlap);
+    let entry = overlap::enter(turn, id.uid, mode);
     if entry == Entry::Skip {
         return None;
     }

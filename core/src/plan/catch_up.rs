@@ -45,6 +45,10 @@ pub(super) fn decide(options: &Options, schedule: &Schedule, series: &Series, no
         }
     }
     let fresh = newest_of(series, missed, now, options.max_catch_up.max(options.instants_per_tick));
+    if let Some(oldest) = fresh.first() {
+        // A grace of hours can hold more than an entry; what has no room is not passed over in silence.
+        skip.all(SkipReason::Limit, missed, *oldest - Span::from_millis(1));
+    }
     for nominal in fresh {
         let delay = jitter::delay(schedule, series, nominal);
         decision.fire.push(Fire { nominal, kind: Kind::Scheduled, delay });
