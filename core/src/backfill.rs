@@ -13,13 +13,19 @@ use crate::time::{Span, Timestamp};
 pub const MAX_RUNNING: usize = 1_000;
 /// How many that have ended are kept to be looked at.
 pub const KEPT_ENDED: usize = 1_000;
+/// The most nominal instants in the range of one.
+pub const MAX_INSTANTS: u64 = 1_000_000;
+/// The most instants that one step looks at, so that it is planned in no time.
+pub const INSTANTS_PER_STEP: usize = 500;
+/// The most firings that one step makes, so that its entry stays small.
+pub const FIRES_PER_STEP: usize = 100;
 
 /// How a backfill goes about its range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackfillPlan {
     /// The range begins after this instant.
     pub after: Timestamp,
-    /// The last instant of the range; not later than the mark.
+    /// The last instant of the range; neither later than the mark nor than the creation of the backfill.
     pub until: Timestamp,
     /// Fire again what has fired.
     pub again: bool,
@@ -67,7 +73,7 @@ pub struct Backfill {
     pub fired: u64,
     /// How many instants it passed over, since they had fired.
     pub passed: u64,
-    /// How many its overlap rule skipped.
+    /// How many its overlap rule skipped. They make no row of the ledger: they were decided before.
     pub skipped: u64,
     /// How many of its firings have settled well.
     pub succeeded: u64,

@@ -1,8 +1,12 @@
 //! What must be true of every machine at every index. Walks all of it, so it belongs into tests, simulations and the
 //! reading of an image, not on the way of a tick.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::backfill::{Backfill, BackfillState, KEPT_ENDED, MAX_RUNNING};
 use crate::due::DueIndex;
-use crate::firing::Phase;
+use crate::firing::{Kind, Phase};
+use crate::id::{BackfillId, Uid};
 use crate::machine::Machine;
 use crate::schedule::State;
 use crate::spec::Exclusion;
@@ -15,6 +19,7 @@ pub fn check(machine: &Machine) -> Result<(), String> {
     names_and_schedules_agree(machine)?;
     schedules_make_sense(machine)?;
     firings_make_sense(machine)?;
+    backfills_make_sense(machine)?;
     indexes_are_what_they_would_be_built_anew(machine)
 }
 
@@ -70,6 +75,57 @@ fn firings_make_sense(machine: &Machine) -> Result<(), String> {
                 return Err(format!("{id:?} is queued after an attempt"));
             }
             _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn backfills_make_sense(machine: &Machine) -> Result<(), String> {
+    let mut live: BTreeMap<BackfillId, u32> = BTreeMap::new();
+    for firing in machine.live() {
+        if let Kind::Backfill(id) = firing.kind {
+            *live.entry(id).or_default() += 1;
+        }
+    }
+    let mut running: BTreeSet<Uid> = BTreeSet::new();
+    for backfill in machine.backfills() {
+        let id = backfill.id;
+        if backfill.is_running() && !running.insert(backfill.uid) {
+            return Err(format!("backfill {id} runs beside another of its schedule"));
+        }
+        if backfill.live != live.get(&id).copied().unwrap_or(0) {
+            return Err(format!("backfill {id} counts {} live firings of {live:?}", backfill.live));
+        }
+        backfill_makes_sense(machine, backfill).map_err(|why| format!("backfill {id} {why}"))?;
+    }
+    let ended = machine.backfills().count() - running.len();
+    if running.len() > MAX_RUNNING || ended > KEPT_ENDED {
+        return Err(format!("{} backfills run and {ended} have ended", running.len()));
+    }
+    Ok(())
+}
+
+fn backfill_makes_sense(machine: &Machine, backfill: &Backfill) -> Result<(), &'static str> {
+    let plan = &backfill.plan;
+    if backfill.position < plan.after || backfill.position > plan.until {
+        return Err("stands outside of its range");
+    }
+    if backfill.live > plan.max_live {
+        return Err("has more live firings than it may");
+    }
+    if backfill.fired != backfill.succeeded + backfill.failed + u64::from(backfill.live) {
+        return Err("has lost sight of a firing");
+    }
+    if backfill.is_running() == backfill.ended_at.is_some() {
+        return Err("has an end, or none, against its state");
+    }
+    if backfill.state == BackfillState::Completed && backfill.position != plan.until {
+        return Err("is completed and has not gone through its range");
+    }
+    if backfill.is_running() {
+        let schedule = machine.schedule(backfill.uid).ok_or("runs without its schedule")?;
+        if schedule.name != backfill.name || plan.until > schedule.mark || plan.until > backfill.created_at {
+            return Err("goes beyond what its schedule has decided");
         }
     }
     Ok(())

@@ -3,9 +3,10 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::backfill::Backfill;
 use crate::definition::ScheduleName;
 use crate::firing::Firing;
-use crate::id::Uid;
+use crate::id::{BackfillId, Uid};
 use crate::schedule::Schedule;
 use crate::state::State;
 use crate::time::Timestamp;
@@ -64,5 +65,35 @@ pub fn page_by_next(
         .filter_map(|(at, uid)| state.schedule(uid).map(|schedule| (at, schedule.clone())))
         .filter(|(_, schedule)| schedule.is_active())
         .take(limit)
+        .collect()
+}
+
+/// When a backfill may go on next.
+#[must_use]
+pub fn next_backfill(state: &State) -> Option<Timestamp> {
+    state.due().backfills().next().map(|(at, _)| at)
+}
+
+/// The backfill of a schedule that runs, if one does.
+#[must_use]
+pub fn running_backfill(state: &State, uid: Uid) -> Option<&Arc<Backfill>> {
+    state.backfills().find(|backfill| backfill.uid == uid && backfill.is_running())
+}
+
+/// At most `limit` backfills that are known, of schedules of that name or of all, the newest first, those before `before`.
+#[must_use]
+pub fn page_backfills(
+    state: &State,
+    name: Option<&ScheduleName>,
+    before: Option<BackfillId>,
+    limit: usize,
+) -> Vec<Arc<Backfill>> {
+    state
+        .backfills()
+        .rev()
+        .filter(|backfill| before.is_none_or(|before| backfill.id < before))
+        .filter(|backfill| name.is_none_or(|name| backfill.name == *name))
+        .take(limit)
+        .cloned()
         .collect()
 }

@@ -1,9 +1,50 @@
-//! Re-runs: a nominal instant fires once more because a user asks.
+//! Re-runs, and triggers that name their nominal: an instant fires once more because a user asks.
+//!
+//! Which runs of it there have been is in the ledger, so the proposer chose the run. It is new as long as nothing else has
+//! fired below the mark since (`refired`); an instant above the mark has its run zero from the tick alone.
 
-use super::Turn;
+use super::{Turn, trigger};
 use crate::command::Rerun;
+use crate::firing::Kind;
 use crate::reply::{Rejection, Reply};
+use crate::schedule::Schedule;
+use crate::time::{Span, Timestamp};
 
-pub(super) fn rerun(_turn: &mut Turn<'_>, _command: &Rerun) -> Result<Reply, Rejection> {
-    Err(Rejection::NotFound)
+pub(super) fn rerun(turn: &mut Turn<'_>, command: &Rerun) -> Result<Reply, Rejection> {
+    let id = command.firing;
+    let schedule = turn.state.schedule(id.uid).ok_or(Rejection::NotFound)?;
+    check(schedule, command, turn.moment.at)?;
+    if turn.state.firing(id).is_some() {
+        return Err(Rejection::Raced);
+    }
+    let new = super::decide::New {
+        id,
+        kind: command.kind,
+        payload: command.payload.clone(),
+        overtaken_at: None,
+        delay: Span::ZERO,
+    };
+    let Some(reply) = trigger::fire_by_request(turn, new, command.overlap) else {
+        return Ok(Reply::Overlapped);
+    };
+    turn.state.touch(id.uid, |schedule| schedule.refired += 1);
+    Ok(reply)
+}
+
+fn check(schedule: &Schedule, command: &Rerun, now: Timestamp) -> Result<(), Rejection> {
+    let id = command.firing;
+    let first = id.run.0 == 0;
+    match command.kind {
+        Kind::Rerun if first => {
+            return Err(Rejection::Invalid("a re-run has a run of its own".into()));
+        }
+        Kind::Rerun | Kind::Manual => {}
+        Kind::Scheduled | Kind::CatchUp | Kind::Backfill(_) => {
+            return Err(Rejection::Invalid("a user asks for a re-run or a trigger".into()));
+        }
+    }
+    let is_current = schedule.refired == command.refired && id.nominal <= now;
+    // The first run of an instant above the mark is the tick's.
+    let is_free = !first || id.nominal <= schedule.mark;
+    if is_current && is_free { Ok(()) } else { Err(Rejection::Raced) }
 }

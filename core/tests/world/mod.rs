@@ -1,6 +1,8 @@
 //! A world in which a history of users' wishes is lived through: leaders, ticks, restarts and clocks by dice.
 
 mod again;
+mod decided;
+mod dice;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,40 +15,20 @@ use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
 use campanile_core::definition::{
     About, CatchUp, Definition, Overlap, Policy, ScheduleName, Target, Webhook,
 };
-use campanile_core::event::{Event, Row};
-use campanile_core::firing::Kind;
-use campanile_core::id::{AttemptNumber, Epoch, LogIndex, NodeId, Revision, Term, Uid};
+use campanile_core::event::Row;
+use campanile_core::id::{AttemptNumber, Epoch, LogIndex, NodeId, Term};
 use campanile_core::invariant;
 use campanile_core::machine::Machine;
 use campanile_core::plan::{Options, PauseUntil, Planner, ResumeFrom, Wanted};
 use campanile_core::query;
 use campanile_core::reply::{Rejection, Reply};
-use campanile_core::series::{NoCalendars, Series, Texts};
 use campanile_core::spec::{CronSpec, Spec, Window};
 use campanile_core::time::{Span, Timestamp};
 
 use again::{Again, Fired};
-
-/// Seeded randomness (SplitMix64), so that a run is its seed.
-pub struct Dice(u64);
-
-impl Dice {
-    pub fn of(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-
-    pub fn one_in(&mut self, chances: u64) -> bool {
-        self.below(chances) == 0
-    }
-}
+pub use decided::Decided;
+use decided::decided;
+pub use dice::Dice;
 
 /// What a user wants at an instant.
 pub struct Wish {
@@ -129,14 +111,6 @@ fn cron(text: &str) -> Spec {
         dst_gap: DstGap::RunAfter,
         dst_overlap: DstOverlap::First,
     }))
-}
-
-/// One decided instant; the incarnation is named by when it was created, since uids differ between worlds.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Decided {
-    name: String,
-    created_at: Timestamp,
-    nominal: Timestamp,
 }
 
 /// A machine, its log and ledger, and how rough life is.
@@ -338,37 +312,4 @@ impl World {
         self.log.push((index, command));
         reply
     }
-}
-
-/// Every decided instant of the plan in the ledger, runs of skips spelled out by the definition in force.
-fn decided(rows: &[Row]) -> Vec<Decided> {
-    let mut texts = Texts::default();
-    let mut incarnations: BTreeMap<Uid, (String, Timestamp)> = BTreeMap::new();
-    let mut definitions: BTreeMap<(Uid, Revision), Arc<Definition>> = BTreeMap::new();
-    let mut decided = Vec::new();
-    for row in rows {
-        match &row.event {
-            Event::Defined { uid, name, revision, definition, .. } => {
-                incarnations.entry(*uid).or_insert((name.to_string(), row.at));
-                definitions.insert((*uid, *revision), definition.clone());
-            }
-            Event::Fired { firing, kind: Kind::Scheduled | Kind::CatchUp, .. } => {
-                let (name, created_at) = incarnations[&firing.uid].clone();
-                decided.push(Decided { name, created_at, nominal: firing.nominal });
-            }
-            Event::Skipped { uid, revision, from, to, count, .. } => {
-                let series = Series::of(&definitions[&(*uid, *revision)], &NoCalendars, &mut texts).unwrap();
-                let (name, created_at) = incarnations[uid].clone();
-                let mut after = *from - Span::from_millis(1);
-                for _ in 0..*count {
-                    let nominal = series.next(after).expect("the skipped instants exist").at;
-                    decided.push(Decided { name: name.clone(), created_at, nominal });
-                    after = nominal;
-                }
-                assert_eq!(after, *to, "a row of skips names its last instant");
-            }
-            _ => {}
-        }
-    }
-    decided
 }
