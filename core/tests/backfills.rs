@@ -206,6 +206,7 @@ fn steps_that_no_planner_would_make_change_nothing() {
     let bad = [
         step(&|step| step.id = BackfillId(99)),
         step(&|step| step.after = at(910)),
+        step(&|step| step.after = at(895)),
         step(&|step| step.revision = Revision(2)),
         step(&|step| step.rules_at = LogIndex(7)),
         step(&|step| step.refired = 1),

@@ -137,6 +137,7 @@ impl World {
             assert_eq!(*before, **after, "a stale step changes nothing");
             return;
         }
+        assert_eq!(before.position, step.after, "a step goes on where the one before it ended");
         self.steps += 1;
         let definition = self.machine.schedule(before.uid).expect("it runs").definition.clone();
         let series = self.planner.series(&self.machine, &definition).expect("a good spec");
