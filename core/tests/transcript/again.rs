@@ -103,19 +103,25 @@ pub fn count_backfill(stage: &mut Stage, words: &Words) -> Vec<String> {
     let at = stage.now();
     let (name, plan) = (words.name(1), range(words));
     let counts = stage.planner.count_backfill(&stage.machine, at, &name, plan, &stage.past);
-    vec![counts.map_or_else(refused, |counts| {
-        format!("instants={} would_fire={} passed={}", counts.instants, counts.would_fire, counts.passed)
-    })]
+    vec![counts.map_or_else(
+        |refusal| refused(&refusal),
+        |counts| {
+            format!("instants={} would_fire={} passed={}", counts.instants, counts.would_fire, counts.passed)
+        },
+    )]
 }
 
 /// `count-mark NAME to=…`: the dry run.
 pub fn count_mark(stage: &mut Stage, words: &Words) -> Vec<String> {
     let (at, to) = (stage.now(), instant(words.value("to").expect("to=")));
     let counts = stage.planner.count_mark(&stage.machine, at, &words.name(1), to, &stage.past);
-    vec![counts.map_or_else(refused, |counts| format!("fires={} skips={}", counts.fires, counts.skips))]
+    vec![counts.map_or_else(
+        |refusal| refused(&refusal),
+        |counts| format!("fires={} skips={}", counts.fires, counts.skips),
+    )]
 }
 
-pub fn refused(refusal: Refusal) -> String {
+pub fn refused(refusal: &Refusal) -> String {
     format!("refused {}: {refusal}", refusal.as_str())
 }
 
