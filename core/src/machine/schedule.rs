@@ -88,7 +88,10 @@ fn edit(turn: &mut Turn<'_>, command: &PutSchedule, before: &Schedule) -> Result
         overlap::release_all_of(turn, uid);
     }
     let paused = matches!(before.state, State::Paused { .. });
-    decide::move_mark(turn, uid, moment.at.max(before.mark), if paused { None } else { command.next_at });
+    let mark = moment.at.max(before.mark);
+    // A mark that was set ahead of the clock stays there: nothing before it is looked at.
+    let next_at = command.next_at.filter(|_| !paused).map(|next_at| next_at.max(mark.successor()));
+    decide::move_mark(turn, uid, mark, next_at);
     decide::complete(turn, uid);
     Ok(Written { uid, revision, updated_index: moment.index, change: Change::Changed })
 }

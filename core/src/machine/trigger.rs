@@ -15,14 +15,17 @@ pub(super) fn trigger(turn: &mut Turn<'_>, command: &Trigger) -> Result<Reply, R
     if command.seen != Some(schedule.seen()) {
         return Err(Rejection::Raced);
     }
-    // Between the last decided instant and now there is room for one that is nobody else's.
-    if command.nominal <= schedule.mark
+    // Between the last decided instant and now there is room for one that is nobody else's. Before a mark that a user set
+    // ahead of the clock nothing has been decided since then.
+    let decided = if schedule.mark > turn.moment.at { schedule.updated_at } else { schedule.mark };
+    let id = FiringId { uid: schedule.uid, nominal: command.nominal, run: Run(0) };
+    if command.nominal <= decided
         || command.nominal <= schedule.triggered_at
         || command.nominal > turn.moment.at
+        || turn.state.firing(id).is_some()
     {
         return Err(Rejection::Raced);
     }
-    let id = FiringId { uid: schedule.uid, nominal: command.nominal, run: Run(0) };
     let new = New {
         id,
         kind: Kind::Manual,
