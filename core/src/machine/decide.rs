@@ -6,7 +6,7 @@ use crate::command::{Decision, Fire, Skip};
 use crate::definition::AfterCompletion;
 use crate::event::{Event, SkipReason};
 use crate::firing::{Firing, FiringId, Kind, Phase};
-use crate::id::{AttemptNumber, Run, Uid};
+use crate::id::{AttemptNumber, Revision, Run, Uid};
 use crate::reply::Ticked;
 use crate::schedule::State;
 use crate::time::{Span, Timestamp};
@@ -43,7 +43,7 @@ pub(super) fn carry_out(turn: &mut Turn<'_>, decision: &Decision, ticked: &mut T
             Some(next) => Some(next.nominal),
             None => decision.next_at,
         };
-        fire_nominal(turn, decision.uid, fire, overtaken_at, ticked);
+        fire_nominal(turn, decision.uid, fire, overtaken_at, &decision.skips, ticked);
     }
     move_mark(turn, decision.uid, decision.mark, decision.next_at);
 }
@@ -59,12 +59,14 @@ fn tell_skip(turn: &mut Turn<'_>, decision: &Decision, skip: &Skip) {
     });
 }
 
-/// Fires one nominal instant, unless the schedule's own policy, judged here at the log position, says otherwise.
+/// Fires one nominal instant, unless the schedule's own policy, judged here at the log position, says otherwise. `skips`
+/// are those of the same decision.
 pub(super) fn fire_nominal(
     turn: &mut Turn<'_>,
     uid: Uid,
     fire: &Fire,
     overtaken_at: Option<Timestamp>,
+    skips: &[Skip],
     ticked: &mut Ticked,
 ) {
     let Some(schedule) = turn.state.schedule(uid) else { return };
@@ -80,20 +82,33 @@ pub(super) fn fire_nominal(
     let entry = overlap::enter(turn, uid, overlap);
     if entry == Entry::Skip {
         ticked.skipped += 1;
-        turn.tell(Event::Skipped {
-            uid,
-            revision,
-            reason: SkipReason::Overlap,
-            from: fire.nominal,
-            to: fire.nominal,
-            count: 1,
-        });
-        return;
+        return tell_overlap(turn, uid, revision, fire.nominal, skips);
     }
     ticked.fired += 1;
     let overtaken_at = if fire.kind == Kind::Scheduled { overtaken_at } else { None };
     start(turn, New { id, kind: fire.kind, payload: None, overtaken_at, delay: fire.delay }, entry);
     turn.state.touch(uid, |schedule| schedule.fired += 1);
+}
+
+/// A run of instants that meet a running firing is one row, unless others between them were skipped for another reason.
+fn tell_overlap(turn: &mut Turn<'_>, uid: Uid, revision: Revision, nominal: Timestamp, skips: &[Skip]) {
+    if let Some(Event::Skipped { uid: of, reason: SkipReason::Overlap, to, count, .. }) =
+        turn.events.last_mut()
+        && *of == uid
+        && !skips.iter().any(|skip| skip.from > *to && skip.to < nominal)
+    {
+        *to = nominal;
+        *count += 1;
+        return;
+    }
+    turn.tell(Event::Skipped {
+        uid,
+        revision,
+        reason: SkipReason::Overlap,
+        from: nominal,
+        to: nominal,
+        count: 1,
+    });
 }
 
 /// A firing that is about to be made.

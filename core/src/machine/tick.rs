@@ -48,7 +48,7 @@ fn fire_on_time(turn: &mut Turn<'_>, item: &OnTime, rules_current: bool, ticked:
     }
     let next_at = (item.next_at != Timestamp::NEVER).then_some(item.next_at);
     let fire = Fire { nominal: item.nominal, kind: Kind::Scheduled, delay: Span::ZERO };
-    decide::fire_nominal(turn, item.uid, &fire, next_at, ticked);
+    decide::fire_nominal(turn, item.uid, &fire, next_at, &[], ticked);
     decide::move_mark(turn, item.uid, item.nominal, next_at);
 }
 
