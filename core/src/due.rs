@@ -107,6 +107,11 @@ impl DueIndex {
         self.schedules.iter().copied()
     }
 
+    /// The same, from an instant on.
+    pub fn schedules_from(&self, at: Timestamp) -> impl Iterator<Item = (Timestamp, Uid)> + '_ {
+        self.schedules.range((at, Uid(0))..).copied()
+    }
+
     /// The same, from the first entry after `(at, uid)` on.
     pub fn schedules_after(&self, at: Timestamp, uid: Uid) -> impl Iterator<Item = (Timestamp, Uid)> + '_ {
         use std::ops::Bound::{Excluded, Unbounded};

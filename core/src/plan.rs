@@ -8,14 +8,16 @@ mod backfill;
 mod catch_up;
 mod jitter;
 mod mark;
+mod refresh;
 mod refusal;
 mod rerun;
+mod set;
 mod write;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::cron::CronCache;
 use crate::command::{Decision, OnTime, PauseEnd, Tick};
+use crate::cron::CronCache;
 use crate::definition::{Definition, Jitter};
 use crate::id::{LogIndex, Uid};
 use crate::schedule::{Schedule, State as ScheduleState};
@@ -27,7 +29,11 @@ pub use backfill::{Counts, Past};
 pub use mark::{MarkCounts, REWIND_MAX_LIVE};
 pub use refusal::Refusal;
 pub use rerun::Instead;
+pub use set::WantedSet;
 pub use write::{PauseUntil, ResumeFrom, Wanted};
+
+/// Ended leases take at most this part of a tick: schedules that fill every tick must not keep them from ending.
+const LEASE_SHARE: usize = 8;
 
 /// Settings of the cluster that planning depends on. They travel in no command: their consequences do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,17 +87,40 @@ impl Planner {
     /// applied: there may be more.
     pub fn tick(&mut self, state: &State, now: Timestamp) -> Option<Tick> {
         let mut tick = Tick { rules_at: state.rules_at(), ..Tick::default() };
-        let mut room = self.options.instants_per_tick;
-        for (_, uid) in state.due().schedules().take_while(|(at, _)| *at <= now) {
-            if room == 0 {
-                break;
-            }
-            room = room.saturating_sub(self.plan_schedule(state, uid, now, &mut tick));
-        }
-        let ended = state.due().leases().take_while(|(at, _)| *at <= now).take(room);
+        let all = self.options.instants_per_tick;
+        let ended = state.due().leases().take_while(|(at, _)| *at <= now).take((all / LEASE_SHARE).max(1));
         tick.lease_ends
             .extend(ended.filter_map(|(_, id)| state.firing(id).map(|firing| (id, firing.attempt))));
+        let room = all.saturating_sub(tick.lease_ends.len()).max(1);
+        let missed_before = now - self.options.failover_grace;
+        let old = |(at, _): &(Timestamp, Uid)| *at < missed_before;
+        let has_backlog = state.due().schedules().next().as_ref().is_some_and(old);
+        // What is due by now goes first, up to half of the room: a backlog of a million must not make the healthy late.
+        let fresh = state.due().schedules_from(missed_before).take_while(|(at, _)| *at <= now);
+        let fresh_room = if has_backlog { room.div_ceil(2) } else { room };
+        let used = self.plan_all(state, fresh, now, fresh_room, &mut tick);
+        let backlog = state.due().schedules().take_while(old);
+        self.plan_all(state, backlog, now, room.saturating_sub(used), &mut tick);
         (!tick.is_empty()).then_some(tick)
+    }
+
+    /// Plans schedules in their order while there is room; answers how much they took.
+    fn plan_all(
+        &mut self,
+        state: &State,
+        due: impl Iterator<Item = (Timestamp, Uid)>,
+        now: Timestamp,
+        room: usize,
+        tick: &mut Tick,
+    ) -> usize {
+        let mut used = 0;
+        for (_, uid) in due {
+            if used >= room {
+                break;
+            }
+            used += self.plan_schedule(state, uid, now, tick);
+        }
+        used
     }
 
     /// Adds what a due schedule has to decide; answers how much room that takes.

@@ -19,9 +19,10 @@ use crate::time::{Span, Timestamp};
 use mask::Mask;
 use source::Source;
 
-/// How often one search may jump over excluded time before it gives up: 54 years of days. What is excluded for longer is
-/// taken to be excluded for ever, at create as well as at a tick.
-const MAX_JUMPS: usize = 20_000;
+/// How many instants in a row of one spec a search passes over since they are excluded: of a daily spec almost three years,
+/// and each jump goes to the end of what is excluded. More are taken to be excluded for ever, at create as well as at a
+/// tick, so that no plan takes longer than a few milliseconds.
+const MAX_JUMPS: usize = 1_000;
 
 /// The instants of one definition, ready to be searched.
 #[derive(Debug, Clone)]

@@ -1,13 +1,15 @@
 //! What a leader does, and for how long: the duties of an office run in one scope that ends with it.
 //!
 //! ```text
-//!   offices (from consensus) ── Some(office) ─> scope { ticker, dispatcher, settler } ── None, another office, stop ─> joined
+//!   offices (from consensus) ── Some(office) ─> scope { ticker, refresher, backfills, dispatcher, settler, listener } ── None, another office, stop ─> joined
 //! ```
 //! An office is a committed `LeaderEpoch`: consensus hands it out after its reply, never from a metric. No duty keeps what
 //! it could not find again in the machine, so taking office costs nothing that grows with the number of schedules, and a
 //! duty that outlived its office would only be refused.
 
+mod backfills;
 pub mod office;
+mod refresh;
 mod ticker;
 
 use std::sync::Arc;
@@ -20,7 +22,10 @@ use tokio_util::task::TaskTracker;
 use crate::clock::Clock;
 use crate::dispatch::{self, Tools};
 use crate::metrics::Metrics;
+use crate::service::records::Records;
+pub use backfills::Backfills;
 use office::Office;
+use refresh::Refresher;
 pub use ticker::Ticker;
 
 /// What the duties are done with.
@@ -30,6 +35,8 @@ pub struct Duties {
     pub clock: Clock,
     /// Settings of the cluster that planning depends on.
     pub plan: plan::Options,
+    /// What has happened, for what is to happen again.
+    pub records: Records,
     /// What sends.
     pub tools: Tools,
     /// Where it is counted.
@@ -83,8 +90,19 @@ impl Scope {
         let end = stop.leave.child_token();
         let tasks = TaskTracker::new();
         let ticker = Ticker::new(office.clone(), duties.clock, duties.plan, Arc::clone(&duties.metrics));
-        let (dispatcher, settler) = dispatch::open(office.clone(), duties.tools.clone());
+        let (dispatcher, settler, listener) = dispatch::open(office.clone(), duties.tools.clone());
+        let refresher = Refresher::new(office.clone(), duties.clock, duties.plan);
+        let backfills = Backfills::new(
+            office.clone(),
+            duties.clock,
+            duties.plan,
+            duties.records.clone(),
+            Arc::clone(&duties.metrics),
+        );
         tasks.spawn(ticker.run(end.clone()));
+        tasks.spawn(backfills.run(end.clone()));
+        tasks.spawn(listener.run(end.clone()));
+        tasks.spawn(refresher.run(end.clone()));
         tasks.spawn(settler.run(end.clone()));
         tasks.spawn(dispatcher.run(stop.begin_nothing.clone(), end.clone()));
         Self { end, tasks }

@@ -70,6 +70,7 @@ impl SecondSet {
     }
 
     /// Whether it holds a second.
+    #[cfg(test)]
     pub(crate) fn contains(&self, second: i64) -> bool {
         self.place(second).is_some_and(|(word, bit)| self.words[word] >> bit & 1 == 1)
     }

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use std::sync::LazyLock;
+
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use super::wall::{DAY, Month, Wall};
@@ -48,13 +50,16 @@ pub fn local_text(at: Timestamp, time_zone: &str) -> Option<String> {
     (FIRST..=LAST).contains(&second).then(|| instant::text_with_offset(at, zone.offset_at(second)))
 }
 
+/// One for the process: it keeps the zones that were read, and reading one takes longer than a plan.
+static BUNDLED: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+
 /// The bundled zone of this very name. jiff ignores case; two spellings of one zone would make two schedules of one.
 fn find(name: &str) -> Option<TimeZone> {
     // `Factory` is the database's placeholder for "not configured", and jiff adds `Etc/Unknown`.
     if matches!(name, "Factory" | "Etc/Unknown") {
         return None;
     }
-    TimeZoneDatabase::bundled().get(name).ok().filter(|zone| zone.iana_name() == Some(name))
+    BUNDLED.get(name).ok().filter(|zone| zone.iana_name() == Some(name))
 }
 
 /// A time zone. Cheap to clone: jiff shares its tables.

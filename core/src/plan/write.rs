@@ -55,10 +55,20 @@ impl Planner {
         wanted: Wanted,
         definition: Arc<Definition>,
     ) -> Result<Body, BadSpec> {
+        self.put_schedule(state, at, wanted, definition).map(Body::PutSchedule)
+    }
+
+    pub(super) fn put_schedule(
+        &mut self,
+        state: &State,
+        at: Timestamp,
+        wanted: Wanted,
+        definition: Arc<Definition>,
+    ) -> Result<PutSchedule, BadSpec> {
         let schedule = state.named(&wanted.name);
         let since = if schedule.is_none() { self.since(&definition, at) } else { at };
         let next_at = self.series(state, &definition)?.next(since).map(|occurrence| occurrence.at);
-        Ok(Body::PutSchedule(PutSchedule {
+        Ok(PutSchedule {
             seen: schedule.map(|schedule| schedule.seen()),
             before: schedule.and_then(|schedule| self.decide_before(state, schedule, at)),
             name: wanted.name,
@@ -68,19 +78,23 @@ impl Planner {
             next_at,
             rules_at: state.rules_at(),
             request: wanted.request,
-        }))
+        })
     }
 
     /// Remove.
     pub fn delete(&mut self, state: &State, at: Timestamp, wanted: Wanted) -> Body {
+        Body::DeleteSchedule(self.delete_schedule(state, at, wanted))
+    }
+
+    pub(super) fn delete_schedule(&mut self, state: &State, at: Timestamp, wanted: Wanted) -> DeleteSchedule {
         let schedule = state.named(&wanted.name);
-        Body::DeleteSchedule(DeleteSchedule {
+        DeleteSchedule {
             seen: schedule.map(|schedule| schedule.seen()),
             before: schedule.and_then(|schedule| self.decide_before(state, schedule, at)),
             name: wanted.name,
             condition: wanted.condition,
             request: wanted.request,
-        })
+        }
     }
 
     /// Pause.
