@@ -27,7 +27,13 @@ pub(super) fn rerun(turn: &mut Turn<'_>, command: &Rerun) -> Result<Reply, Rejec
     let Some(reply) = trigger::fire_by_request(turn, new, command.overlap) else {
         return Ok(Reply::Overlapped);
     };
-    turn.state.touch(id.uid, |schedule| schedule.refired += 1);
+    turn.state.touch(id.uid, |schedule| {
+        schedule.refired += 1;
+        if command.kind == Kind::Manual {
+            // One that is on its way for the same instant is planned again.
+            schedule.triggered_at = schedule.triggered_at.max(id.nominal);
+        }
+    });
     Ok(reply)
 }
 

@@ -81,11 +81,6 @@ impl Again {
             },
         }
     }
-
-    /// How far ahead the mark may be set by this.
-    pub fn ahead(&self) -> Span {
-        if let Self::SkipAhead(by) = self { *by } else { Span::ZERO }
-    }
 }
 
 impl World {

@@ -50,24 +50,16 @@ pub fn history(dice: &mut Dice) -> Vec<Wish> {
     let start = 1_774_745_400_000; // 2026-03-29T00:50:00Z, ten minutes before the gap
     let mut at = start;
     let mut wishes = Vec::new();
-    // While a mark is ahead of the clock, its schedule is not edited.
-    let mut ahead: BTreeMap<ScheduleName, i64> = BTreeMap::new();
     for _ in 0..60 {
         at += dice.below(60_000) as i64;
         let name = ScheduleName::parse(&format!("job-{}", dice.below(5))).unwrap();
-        let is_ahead = ahead.get(&name).is_some_and(|until| at <= *until);
         let want = match dice.below(16) {
             0 => Want::Delete,
             1 => Want::Pause { until: dice.one_in(2).then(|| Timestamp::from_millis(at + 45_000)) },
             2 | 3 => Want::Resume,
             4..=8 => Want::Again(Again::by(dice)),
-            _ if is_ahead => Want::Resume,
             _ => Want::Put(definition(dice)),
         };
-        if let Want::Again(again) = &want {
-            let until = at + again.ahead().as_millis() as i64;
-            ahead.entry(name.clone()).and_modify(|ahead| *ahead = until.max(*ahead)).or_insert(until);
-        }
         wishes.push(Wish { at: Timestamp::from_millis(at), name, want });
     }
     wishes
