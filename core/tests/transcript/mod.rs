@@ -1,5 +1,8 @@
 //! The stage on which a transcript plays: a machine, a wall clock that the script sets, and a leader's planner.
 
+mod again;
+mod orders;
+pub mod script;
 mod show;
 mod verbs;
 
@@ -29,6 +32,11 @@ pub struct Stage {
     pub leader: Leader,
     /// Proposals that are on their way to the log, by the name that the script gave them.
     pub held: BTreeMap<String, Command>,
+    /// What the rows so far say of firings.
+    pub past: again::Ledger,
+    /// Why the last plan was refused.
+    refusal: Option<String>,
+    options: Options,
     term: u64,
 }
 
@@ -40,6 +48,9 @@ impl Default for Stage {
             clock: Timestamp::EPOCH,
             leader: Leader { node: NodeId(0), epoch: Epoch(0) },
             held: BTreeMap::new(),
+            past: again::Ledger::default(),
+            refusal: None,
+            options: Options::default(),
             term: 0,
         }
     }
@@ -65,12 +76,19 @@ impl Stage {
             "show" => show::schedule(&self.machine, &words.name(1)),
             "live" => show::live(&self.machine),
             "next-due" => show::next_due(&self.machine),
+            "count-backfill" => again::count_backfill(self, &words),
+            "count-mark" => again::count_mark(self, &words),
+            "steps" => again::steps(self),
+            "forget" => again::forget(self, &words),
+            "backfills" => again::backfills(self, &words),
+            "next" => self.upcoming(&words),
+            "settings" => self.settle_settings(&words),
             _ => match verbs::plan(self, &words) {
                 Some(body) => {
                     let command = self.command(body);
                     self.commit(&command)
                 }
-                None => vec!["(nothing to propose)".into()],
+                None => vec![self.why_not()],
             },
         };
         self.check();
@@ -90,6 +108,7 @@ impl Stage {
     pub fn commit(&mut self, command: &Command) -> Vec<String> {
         let index = LogIndex(self.machine.applied().0 + 1);
         let (reply, rows) = self.machine.apply(index, command);
+        self.past.read(&rows);
         let mut said: Vec<String> = rows.iter().map(|row| show::event(index, row)).collect();
         said.push(format!("{index} -> {}", show::reply(&reply)));
         said
@@ -104,15 +123,40 @@ impl Stage {
         }));
         let said = self.commit(&command);
         self.leader = Leader { node: NodeId(node), epoch: Epoch(self.machine.applied().0) };
-        self.planner = Planner::new(Options::default());
+        self.planner = Planner::new(self.options);
         said
+    }
+
+    /// The cluster's settings: `settings grace=2h max-catch-up=3`.
+    fn settle_settings(&mut self, words: &Words) -> Vec<String> {
+        if let Some(grace) = words.value("grace") {
+            self.options.failover_grace = grace.parse().expect("a span");
+        }
+        if let Some(most) = words.number("max-catch-up") {
+            self.options.max_catch_up = most as usize;
+        }
+        if let Some(most) = words.number("instants-per-tick") {
+            self.options.instants_per_tick = most as usize;
+        }
+        self.planner = Planner::new(self.options);
+        vec![]
+    }
+
+    /// The next instants of a schedule from now on, or `after=`, as a preview shows them: `next NAME [count=3]`.
+    fn upcoming(&mut self, words: &Words) -> Vec<String> {
+        let schedule = self.machine.named(&words.name(1)).expect("a schedule of that name").clone();
+        let series = self.planner.series(&self.machine, &schedule.definition).expect("a good spec");
+        let after = words.value("after").map_or(self.now(), instant);
+        let found = std::iter::successors(series.next(after), |last| series.next(last.at));
+        let count = words.number("count").unwrap_or(3) as usize;
+        found.take(count).map(|o| format!("{} {}", shown(o.at), o.note.as_str())).collect()
     }
 
     /// Everything in memory is lost; what was in the image comes back.
     fn restart(&mut self) -> Vec<String> {
         let image = Image::of(&self.machine);
         self.machine = image.into_machine().expect("an image of a sound machine");
-        self.planner = Planner::new(Options::default());
+        self.planner = Planner::new(self.options);
         vec![format!("restarted at {}", self.machine.applied())]
     }
 
@@ -125,8 +169,13 @@ impl Stage {
                 self.held.insert(words.word(1).to_owned(), command);
                 vec![]
             }
-            None => vec!["(nothing to propose)".into()],
+            None => vec![self.why_not()],
         }
+    }
+
+    /// What a plan of nothing says.
+    fn why_not(&mut self) -> String {
+        self.refusal.take().unwrap_or_else(|| "(nothing to propose)".into())
     }
 
     /// A machine that was restarted from its image at any moment is the same machine.
@@ -161,6 +210,10 @@ impl Words {
 
     pub fn word(&self, place: usize) -> &str {
         self.0.get(place).unwrap_or_else(|| panic!("word {place} of {:?} is missing", self.0))
+    }
+
+    pub fn has(&self, place: usize) -> bool {
+        self.0.len() > place
     }
 
     pub fn name(&self, place: usize) -> campanile_core::definition::ScheduleName {

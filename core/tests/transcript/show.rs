@@ -1,6 +1,7 @@
 //! How a script shows what happened: one short line a fact.
 
 use campanile_core::attempt::Lease;
+use campanile_core::cron::tzdb_version;
 use campanile_core::definition::ScheduleName;
 use campanile_core::event::{Event, Outcome, Row};
 use campanile_core::firing::{FiringId, Kind, Phase};
@@ -62,6 +63,9 @@ fn fact(event: &Event) -> String {
             format!("calendar {name} dates={} spans={} by={by}", calendar.dates.len(), calendar.spans.len())
         }
         Event::CalendarDeleted { name, by } => format!("calendar {name} deleted by={by}"),
+        Event::ZonesUsed { version } if tzdb_version().as_deref() == Some(&**version) => {
+            "zones of this build".into()
+        }
         Event::ZonesUsed { version } => format!("zones {version}"),
         Event::NextMoved { uid, from, to } => format!(
             "next moved {uid} {} -> {}",

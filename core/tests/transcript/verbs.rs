@@ -15,10 +15,10 @@ use campanile_core::firing::FiringId;
 use campanile_core::id::{AttemptNumber, LogIndex, NodeId, Run};
 use campanile_core::plan::{PauseUntil, ResumeFrom, Wanted};
 use campanile_core::query;
-use campanile_core::spec::{CronSpec, Spec, Window};
+use campanile_core::spec::{CronSpec, Exclusion, Spec, Window};
 use campanile_core::time::{Span, Timestamp};
 
-use super::{Stage, Words, instant};
+use super::{Stage, Words, again, instant, orders};
 
 /// Plans what the line asks for, at the stage's time.
 pub fn plan(stage: &mut Stage, words: &Words) -> Option<Body> {
@@ -63,20 +63,27 @@ pub fn plan(stage: &mut Stage, words: &Words) -> Option<Body> {
             api_address: "".into(),
             request: request(words),
         })),
-        verb => panic!("no verb {verb}"),
+        "backfill" | "step" | "cancel-backfill" | "mark" | "rerun" | "trigger-at" => {
+            let planned = again::plan(stage, words)?;
+            planned.map_err(|refusal| stage.refusal = Some(again::refused(&refusal))).ok()
+        }
+        _ => orders::plan(stage, words),
     }
 }
 
-fn wanted(words: &Words) -> Wanted {
-    let condition = match (words.flag("if-absent"), words.number("if-match")) {
+pub fn wanted(words: &Words) -> Wanted {
+    Wanted { name: words.name(1), condition: condition(words), request: request(words) }
+}
+
+pub fn condition(words: &Words) -> Condition {
+    match (words.flag("if-absent"), words.number("if-match")) {
         (true, _) => Condition::Absent,
         (_, Some(index)) => Condition::Unchanged(LogIndex(index)),
         _ => Condition::None,
-    };
-    Wanted { name: words.name(1), condition, request: request(words) }
+    }
 }
 
-fn request(words: &Words) -> Request {
+pub fn request(words: &Words) -> Request {
     let key = words.value("key").map(|text| RequestKey {
         text: text.into(),
         fingerprint: [words.number("body").unwrap_or(0) as u8; 16],
@@ -85,10 +92,10 @@ fn request(words: &Words) -> Request {
     Request { by: "ann".into(), key }
 }
 
-fn definition(words: &Words) -> Definition {
+pub fn definition(words: &Words) -> Definition {
     Definition {
         specs: specs(words),
-        exclude: Box::default(),
+        exclude: exclude(words),
         target: Target::Webhook(Box::new(Webhook {
             url: words.value("url").unwrap_or("http://receiver").into(),
             method: "POST".into(),
@@ -105,6 +112,12 @@ fn definition(words: &Words) -> Definition {
         concurrency_key: words.value("lane").map(Into::into),
         policy: Arc::new(policy(words)),
     }
+}
+
+/// `exclude=NAME`: a calendar.
+fn exclude(words: &Words) -> Box<[Exclusion]> {
+    let calendar = |name: &str| Exclusion::Calendar { name: name.into(), time_zone: None };
+    words.value("exclude").map(calendar).into_iter().collect()
 }
 
 fn specs(words: &Words) -> Vec<Spec> {
@@ -159,7 +172,7 @@ fn policy(words: &Words) -> Policy {
     }
 }
 
-fn overlap(text: &str) -> Overlap {
+pub fn overlap(text: &str) -> Overlap {
     use Overlap::{Allow, QueueAll, QueueOne, Replace, Skip, Terminate};
     let modes = [Allow, Skip, QueueOne, QueueAll, Replace, Terminate];
     modes.into_iter().find(|mode| mode.as_str() == text).unwrap_or_else(|| panic!("no overlap policy {text}"))
@@ -206,7 +219,7 @@ fn attempt(words: &Words) -> AttemptNumber {
 }
 
 /// The firing of a named schedule, or of a uid when the schedule is gone.
-fn firing(stage: &Stage, words: &Words) -> FiringId {
+pub fn firing(stage: &Stage, words: &Words) -> FiringId {
     let uid = match words.number("uid") {
         Some(uid) => campanile_core::id::Uid(uid),
         None => stage.machine.named(&words.name(1)).expect("a schedule of that name").uid,
@@ -215,6 +228,6 @@ fn firing(stage: &Stage, words: &Words) -> FiringId {
     FiringId { uid, nominal, run: Run(words.number("run").unwrap_or(0) as u32) }
 }
 
-fn span(text: &str) -> Span {
+pub fn span(text: &str) -> Span {
     text.parse().unwrap_or_else(|_| panic!("{text} is no span"))
 }
