@@ -19,6 +19,7 @@ use campanile_cluster_tests::receiver::{Manner, Receiver, now};
 use campanile_cluster_tests::seed::{Seed, number_from_environment};
 use campanile_cluster_tests::trial::judge_after;
 use campanile_cluster_tests::workload::{self, Schedule};
+use serde_json::json;
 use tokio::sync::Mutex;
 
 /// Building one binary must not load the machine on which the other is timed.
@@ -27,6 +28,8 @@ static ONE_AFTER_THE_OTHER: Mutex<()> = Mutex::const_new(());
 const IMPORTED: usize = 200;
 const EVERY_SECOND: usize = 20;
 const EVERY_TWO: usize = 5;
+/// Every second but those of the first half minute; with a spread of the dispatch; and one at a time, the others waiting.
+const PARTICULAR: usize = 3;
 
 struct Plan {
     binary: PathBuf,
@@ -50,7 +53,7 @@ async fn a_leader_that_is_killed_again_and_again_neither_drops_nor_doubles_a_tic
     verdict.assert_clean();
     let counts = verdict.counts;
     assert_eq!(counts.ledgers, 3);
-    assert_eq!(counts.schedules, IMPORTED + EVERY_SECOND + EVERY_TWO);
+    assert_eq!(counts.schedules, IMPORTED + EVERY_SECOND + EVERY_TWO + PARTICULAR);
     assert!(counts.offices > plan.kills as usize, "each kill makes a new leader: {verdict}");
     // What fires every second and every two would do alone; a run in which nothing fired proves nothing.
     let least = plan.seconds as usize * (EVERY_SECOND + EVERY_TWO / 2);
@@ -106,5 +109,18 @@ fn fine_schedules(receiver: &Receiver) -> Vec<Schedule> {
     let seconds =
         (0..EVERY_SECOND).map(|n| workload::cron(&format!("fine/second-{n}"), "* * * * * *", &url(n)));
     let twos = (0..EVERY_TWO).map(|n| workload::every(&format!("fine/two-{n}"), "2s", &url(n)));
-    seconds.chain(twos).collect()
+    seconds.chain(twos).chain(particular(receiver)).collect()
+}
+
+fn particular(receiver: &Receiver) -> [Schedule; PARTICULAR] {
+    let second = |name: &str, path: &str, field: &str, value: serde_json::Value| {
+        let mut schedule = workload::cron(name, "* * * * * *", &receiver.url(path));
+        schedule.body[field] = value;
+        schedule
+    };
+    [
+        second("fine/excluded", "/fine", "exclude", json!([{ "cron": "0-29 * * * * *" }])),
+        second("fine/spread", "/fine", "jitter", json!("800ms")),
+        second("fine/queued", "/slow", "overlap", json!("queue_all")),
+    ]
 }

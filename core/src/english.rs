@@ -73,7 +73,7 @@ fn of_exclusion(exclusion: &Exclusion, texts: &mut Texts) -> String {
 fn period(every: Span) -> String {
     let millis = every.as_millis();
     let unit = [(86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second")];
-    match unit.into_iter().find(|(size, _)| millis % size == 0) {
+    match unit.into_iter().find(|(size, _)| millis.is_multiple_of(*size)) {
         Some((size, name)) if millis == size => format!("Every {name} of elapsed time"),
         Some((size, name)) => format!("Every {} {name}s of elapsed time", millis / size),
         None => format!("Every {every} of elapsed time"),

@@ -59,6 +59,9 @@ pub struct Planner {
     texts: Texts,
     #[cfg(feature = "plant-duplicates")]
     repeated: std::collections::BTreeSet<Uid>,
+    /// A schedule whose planning panics.
+    #[cfg(test)]
+    poison: Option<Uid>,
 }
 
 impl Planner {
@@ -70,6 +73,8 @@ impl Planner {
             texts: Texts::default(),
             #[cfg(feature = "plant-duplicates")]
             repeated: std::collections::BTreeSet::new(),
+            #[cfg(test)]
+            poison: None,
         }
     }
 
@@ -241,7 +246,12 @@ impl Planner {
         schedule: &Schedule,
         plan: impl FnOnce(&mut Self, &Schedule) -> Result<T, BadSpec>,
     ) -> Result<T, String> {
-        match catch_unwind(AssertUnwindSafe(|| plan(self, schedule))) {
+        let guarded = || {
+            #[cfg(test)]
+            assert!(self.poison != Some(schedule.uid), "a planted panic");
+            plan(self, schedule)
+        };
+        match catch_unwind(AssertUnwindSafe(guarded)) {
             Ok(Ok(planned)) => Ok(planned),
             Ok(Err(bad)) => Err(bad.to_string()),
             Err(_) => Err("planning it panicked".to_owned()),
@@ -269,5 +279,58 @@ fn parked(schedule: &Schedule, rules_at: LogIndex, reason: String) -> Decision {
         mark: schedule.mark,
         next_at: None,
         park: Some(reason.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::command::{Body, Command, Condition, LeaderEpoch, Request};
+    use crate::definition::{ScheduleName, Target, Webhook};
+    use crate::id::{Epoch, NodeId, Term};
+    use crate::machine::Machine;
+    use crate::spec::Spec;
+
+    fn commit(machine: &mut Machine, at: Timestamp, body: Body) {
+        let index = LogIndex(machine.applied().0 + 1);
+        machine.apply(index, &Command { at, epoch: machine.epoch(), body });
+    }
+
+    fn definition() -> Arc<Definition> {
+        let webhook = Webhook {
+            url: "http://receiver".into(),
+            method: "POST".into(),
+            headers: Default::default(),
+            timeout: Span::from_secs(1),
+        };
+        let every = Spec::Every { every: Span::from_secs(10), anchor: Timestamp::EPOCH };
+        Arc::new(Definition::new(vec![every], Target::Webhook(Box::new(webhook))))
+    }
+
+    #[test]
+    fn a_panic_while_planning_one_schedule_parks_it_and_no_other() {
+        let at = Timestamp::from_millis;
+        let (mut machine, mut planner) = (Machine::default(), Planner::new(Options::default()));
+        let take = LeaderEpoch { node: NodeId(1), incarnation: 1, term: Term(1) };
+        commit(&mut machine, at(0), Body::LeaderEpoch(take));
+        assert_eq!(machine.epoch(), Epoch(1));
+        let names = ["a", "poison", "z"].map(|name| ScheduleName::parse(name).expect("a name"));
+        for name in &names {
+            let request = Request { by: "ann".into(), key: None };
+            let wanted = Wanted { name: name.clone(), condition: Condition::None, request };
+            let body = planner.put(&machine, at(0), wanted, definition()).expect("it can be evaluated");
+            commit(&mut machine, at(0), body);
+        }
+        planner.poison = machine.named(&names[1]).map(|schedule| schedule.uid);
+        for now in [at(10_000), at(20_000)] {
+            while let Some(tick) = planner.tick(&machine, now) {
+                commit(&mut machine, now, Body::Tick(tick));
+            }
+        }
+        let [a, poison, z] = names.map(|name| machine.named(&name).expect("it exists").clone());
+        assert_eq!((a.fired, z.fired, poison.fired), (2, 2, 0));
+        assert_eq!(poison.state, ScheduleState::Parked { reason: "planning it panicked".into() });
     }
 }

@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use campanile_core::cron::{CronCache, parse_instant};
-use campanile_core::series::Series;
-use campanile_core::spec::{CronSpec, Spec, Window};
+use campanile_core::calendar::parse_date;
+use campanile_core::cron::{DstGap, DstOverlap, parse_instant};
+use campanile_core::series::{NoCalendars, Series, Texts};
+use campanile_core::spec::{CronSpec, Exclusion, Spec, Window};
 use campanile_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
@@ -38,13 +39,13 @@ struct Chapter {
 impl Lives {
     pub(super) fn of(rows: &[Row]) -> Self {
         let mut lives: BTreeMap<String, Life> = BTreeMap::new();
-        let mut crons = CronCache::new(campanile_core::cron::DEFAULT_CAPACITY);
+        let mut texts = Texts::default();
         for row in rows {
             match &row.fact {
                 Fact::Defined { uid, schedule, definition } => {
                     let life = lives.entry(uid.clone()).or_default();
                     life.name.clone_from(schedule);
-                    life.define(row.at, series(definition, &mut crons));
+                    life.define(row.at, series(definition, &mut texts));
                 }
                 Fact::Paused { uid } => lives.entry(uid.clone()).or_default().pause(row.at),
                 Fact::Resumed { uid, mark } => lives.entry(uid.clone()).or_default().resume(*mark),
@@ -118,21 +119,42 @@ impl Chapter {
 #[derive(Deserialize)]
 struct When {
     specs: Vec<Value>,
+    exclude: Vec<Value>,
     start_at: Option<String>,
     end_at: Option<String>,
 }
 
 /// A definition that cannot be read cannot be judged: that is a defect of the test or of the contract.
-fn series(definition: &Value, crons: &mut CronCache) -> Series {
+fn series(definition: &Value, texts: &mut Texts) -> Series {
     let wrong = |why: &str| -> ! { panic!("a definition in the ledger cannot be read, {why}: {definition}") };
     let when = When::deserialize(definition).unwrap_or_else(|error| wrong(&error.to_string()));
     let specs: Option<Vec<Spec>> = when.specs.iter().map(spec).collect();
     let specs = specs.unwrap_or_else(|| wrong("a spec is none of cron, every and at"));
+    let exclude: Option<Vec<Exclusion>> = when.exclude.iter().map(exclusion).collect();
+    let exclude = exclude.unwrap_or_else(|| wrong("an exclusion is neither a cron pattern nor dates"));
     let edge = |text: &Option<String>| {
         text.as_deref().map(|text| instant(text).unwrap_or_else(|| wrong("its window")))
     };
     let window = Window { start_at: edge(&when.start_at), end_at: edge(&when.end_at) };
-    Series::of_specs(&specs, window, crons).unwrap_or_else(|bad| wrong(&bad.error.to_string()))
+    Series::of_specs(&specs, &exclude, window, &NoCalendars, texts)
+        .unwrap_or_else(|bad| wrong(&bad.to_string()))
+}
+
+fn exclusion(json: &Value) -> Option<Exclusion> {
+    if let Some(dates) = json["dates"].as_array() {
+        let dates: Option<Vec<i32>> = dates.iter().map(|date| parse_date(date.as_str()?)).collect();
+        return Some(Exclusion::Dates {
+            dates: dates?.into(),
+            time_zone: json["time_zone"].as_str().map(Into::into),
+        });
+    }
+    Some(Exclusion::Cron(Box::new(CronSpec {
+        text: json["cron"].as_str()?.into(),
+        time_zone: json["time_zone"].as_str()?.into(),
+        day_match: Deserialize::deserialize(&json["day_match"]).ok()?,
+        dst_gap: DstGap::default(),
+        dst_overlap: DstOverlap::default(),
+    })))
 }
 
 fn spec(json: &Value) -> Option<Spec> {

@@ -66,7 +66,10 @@ impl Planner {
         definition: Arc<Definition>,
     ) -> Result<PutSchedule, BadSpec> {
         let schedule = state.named(&wanted.name);
-        let since = if schedule.is_none() { self.since(&definition, at) } else { at };
+        let since = match schedule {
+            None => self.since(&definition, at),
+            Some(schedule) => at.max(schedule.mark),
+        };
         let next_at = self.series(state, &definition)?.next(since).map(|occurrence| occurrence.at);
         Ok(PutSchedule {
             seen: schedule.map(|schedule| schedule.seen()),
@@ -151,8 +154,12 @@ impl Planner {
 
     /// A spec that cannot be evaluated has no instants that a trigger could meet.
     fn is_taken(&mut self, state: &State, schedule: &Schedule, at: Timestamp) -> bool {
-        let nominal = self.series(state, &schedule.definition).is_ok_and(|series| series.contains(at));
-        nominal || at <= schedule.mark || at <= schedule.triggered_at
+        let nominal = self.guarded(schedule, |planner, schedule| {
+            planner.series(state, &schedule.definition).map(|series| series.contains(at))
+        });
+        // A mark that was set ahead of time says nothing of what has been decided: that was when it was set.
+        let decided = if schedule.mark > at { schedule.updated_at } else { schedule.mark };
+        nominal.unwrap_or(false) || at <= decided || at <= schedule.triggered_at
     }
 
     fn decide_before(&mut self, state: &State, schedule: &Schedule, at: Timestamp) -> Option<Decision> {

@@ -7,6 +7,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a bench does")]
 
+mod catch_up;
 mod commit;
 mod deliver;
 mod failover;
@@ -25,7 +26,7 @@ use campanile_cluster_tests::seed::Seed;
 use figure::Report;
 
 /// The phases, in the order in which they run.
-const PHASES: [&str; 5] = ["size", "commit", "deliver", "lateness", "failover"];
+const PHASES: [&str; 6] = ["catch_up", "size", "commit", "deliver", "lateness", "failover"];
 
 /// What was asked for.
 #[derive(Debug, Clone)]
@@ -75,6 +76,7 @@ async fn main() -> Result<()> {
     for phase in PHASES.into_iter().filter(|phase| plan.wants(phase)) {
         println!("== {phase}");
         match phase {
+            "catch_up" => catch_up::measure(&plan, &mut report)?,
             "size" => size::measure(&plan, &mut report).await?,
             "commit" => commit::measure(&plan, &mut report).await?,
             "deliver" => deliver::measure(&plan, &mut report).await?,

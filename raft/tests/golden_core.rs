@@ -1,0 +1,98 @@
+//! What the log, the ledger and the images hold of core, byte by byte: a command of every kind, a fact of every kind, and the
+//! image of a machine. A change here is a new schema (`command::SCHEMA`, `event::SCHEMA`, `image::SCHEMA`), and then the
+//! file is written anew with `GOLDEN_UPDATE=1`; bytes that change under an old number part a mixed cluster silently.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+mod golden_core {
+    pub(crate) mod values;
+}
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use campanile_core::command::{self, Command};
+use campanile_core::event::{self, Row};
+use campanile_core::image;
+use campanile_raft::types::Proposal;
+use campanile_storage::codec::{self, Kind};
+
+use golden_core::values;
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+}
+
+/// The first word of a value: the name of its variant.
+fn name(value: &impl std::fmt::Debug) -> String {
+    format!("{value:?}").split([' ', '(', '{']).next().unwrap().to_owned()
+}
+
+#[test]
+fn every_command_fact_and_image_keeps_its_bytes() {
+    let mut text = String::new();
+    for command in values::commands() {
+        let bytes = Proposal::of(&command).unwrap();
+        assert_eq!(bytes.command().unwrap(), command, "read back");
+        writeln!(text, "command {} {} {}", command::SCHEMA, name(&command.body), hex(bytes.bytes())).unwrap();
+    }
+    for row in values::rows() {
+        let bytes = codec::encode(Kind::Event, event::SCHEMA, &row).unwrap();
+        let back: Row = codec::decode(Kind::Event, event::SCHEMA, &bytes).unwrap();
+        assert_eq!(back, row, "read back");
+        writeln!(text, "event {} {} {}", event::SCHEMA, name(&row.event), hex(&bytes)).unwrap();
+    }
+    let machine = values::machine();
+    let bytes = campanile_raft::image::machine_bytes(&machine).unwrap();
+    assert!(campanile_raft::image::machine(&bytes).unwrap() == machine, "read back");
+    writeln!(text, "image {} Machine {}", image::SCHEMA, hex(&bytes)).unwrap();
+    assert_same(&text);
+}
+
+fn assert_same(text: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/golden_core.txt");
+    if std::env::var_os("GOLDEN_UPDATE").is_some() {
+        std::fs::write(&file, text).unwrap();
+    }
+    let golden = std::fs::read_to_string(&file).unwrap();
+    for (line, expected) in text.lines().zip(golden.lines()) {
+        let what = line.rsplit_once(' ').map_or(line, |(what, _)| what);
+        assert!(line == expected, "{what} is written otherwise than {}", file.display());
+    }
+    assert_eq!(text.lines().count(), golden.lines().count(), "a value more or less");
+}
+
+#[test]
+fn the_bytes_of_the_file_are_read_as_the_same_values() {
+    let golden = include_str!("data/golden_core.txt");
+    let mut commands = values::commands().into_iter();
+    let mut rows = values::rows().into_iter();
+    for line in golden.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let bytes = unhex(words[3]);
+        match words[0] {
+            "command" => {
+                let read: Command = Proposal::from_bytes(bytes.into()).command().unwrap();
+                assert_eq!(Some(read), commands.next());
+            }
+            "event" => {
+                let read: Row = codec::decode(Kind::Event, event::SCHEMA, &bytes).unwrap();
+                assert_eq!(Some(read), rows.next());
+            }
+            _ => assert!(campanile_raft::image::machine(&bytes).unwrap() == values::machine()),
+        }
+    }
+}
+
+#[test]
+fn a_command_of_another_schema_is_refused_and_never_guessed() {
+    let mut bytes = Proposal::of(&values::commands()[0]).unwrap().bytes().to_vec();
+    for schema in [1_u16, command::SCHEMA + 1] {
+        bytes[1..3].copy_from_slice(&schema.to_le_bytes());
+        let refused = Proposal::from_bytes(bytes.clone().into()).command().unwrap_err();
+        assert_eq!(refused.to_string(), format!("schema {schema} of a command is unknown to this version"));
+    }
+}
