@@ -67,6 +67,8 @@ pub enum BadCalendar {
     SpanOrder(usize),
     /// The span at this place is not in the years 1970 to 9999.
     SpanRange(usize),
+    /// The span at this place does not begin and end at whole seconds.
+    SpanParts(usize),
 }
 
 impl std::fmt::Display for BadCalendar {
@@ -80,6 +82,7 @@ impl std::fmt::Display for BadCalendar {
             Self::DateRange(place) => write!(out, "date {place} is not of the years 1970 to 9999"),
             Self::SpanOrder(place) => write!(out, "span {place} is empty or not after the one before it"),
             Self::SpanRange(place) => write!(out, "span {place} is not in the years 1970 to 9999"),
+            Self::SpanParts(place) => write!(out, "span {place} does not begin and end at whole seconds"),
         }
     }
 }
@@ -132,6 +135,10 @@ impl Calendar {
         let outside = |at: Timestamp| !INSTANTS.contains(&at.as_millis());
         if let Some(place) = self.spans.iter().position(|(start, end)| outside(*start) || outside(*end)) {
             return Err(BadCalendar::SpanRange(place));
+        }
+        let parts = |at: Timestamp| at.as_millis().rem_euclid(1000) != 0;
+        if let Some(place) = self.spans.iter().position(|(start, end)| parts(*start) || parts(*end)) {
+            return Err(BadCalendar::SpanParts(place));
         }
         if let Some(place) = self.spans.iter().position(|(start, end)| start >= end) {
             return Err(BadCalendar::SpanOrder(place));

@@ -52,6 +52,11 @@ pub struct Texts {
 pub trait Calendars {
     /// The calendar of that name.
     fn calendar(&self, name: &str) -> Option<Arc<Calendar>>;
+    /// What it held before, each with the last instant for which it counts, the newest last: a change counts from its commit,
+    /// as an edit does.
+    fn before(&self, _name: &str) -> Vec<(Arc<Calendar>, Timestamp)> {
+        Vec::new()
+    }
     /// Where calendars or zones were last changed.
     fn changed_at(&self) -> LogIndex;
 }

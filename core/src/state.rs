@@ -81,11 +81,16 @@ pub struct Refreshing {
     pub after: Option<Uid>,
 }
 
+/// How many earlier versions of a calendar are kept, for instants that were undecided when it was changed.
+pub const KEPT_VERSIONS: usize = 4;
+
 /// A calendar and its last change.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct NamedCalendar {
     /// What it holds.
     pub calendar: Arc<Calendar>,
+    /// What it held before, and the last instant for which that counts; the newest last, at most [`KEPT_VERSIONS`].
+    pub before: Vec<(Arc<Calendar>, Timestamp)>,
     /// When it was last changed.
     pub updated_at: Timestamp,
     /// Where in the log that was; the entity tag.
@@ -118,6 +123,10 @@ impl Default for State {
 impl Calendars for State {
     fn calendar(&self, name: &str) -> Option<Arc<Calendar>> {
         self.calendars.get(name).map(|named| named.calendar.clone())
+    }
+
+    fn before(&self, name: &str) -> Vec<(Arc<Calendar>, Timestamp)> {
+        self.calendars.get(name).map(|named| named.before.clone()).unwrap_or_default()
     }
 
     fn changed_at(&self) -> LogIndex {

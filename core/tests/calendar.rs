@@ -140,6 +140,7 @@ fn what_a_calendar_may_hold_is_checked_without_a_zone() {
     assert_eq!(check(spans(vec![(day(1), day(1))])), Err(BadCalendar::SpanOrder(0)));
     assert_eq!(check(spans(vec![(day(1), day(2)), (day(2), day(3))])), Err(BadCalendar::SpanOrder(1)));
     assert_eq!(check(spans(vec![(day(-1), day(2))])), Err(BadCalendar::SpanRange(0)));
+    assert_eq!(check(spans(vec![(day(1).successor(), day(2))])), Err(BadCalendar::SpanParts(0)));
     assert_eq!(
         check(spans((0..4_000).map(|n| (day(2 * n), day(2 * n + 1))).collect())),
         Err(BadCalendar::TooLarge)
@@ -192,6 +193,7 @@ fn calendars() -> impl Strategy<Value = (Calendar, &'static str, i64)> {
             let noon = i64::from(middle) * 86_400_000 + 43_200_000;
             let spans = spans.into_iter().map(|(start, minutes)| {
                 let start = noon + start * 1_234_567;
+                let start = start - start.rem_euclid(1_000);
                 (Timestamp::from_millis(start), Timestamp::from_millis(start + minutes * 60_000))
             });
             let dates = days.into_iter().map(|day| middle + day).collect();

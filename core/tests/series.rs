@@ -72,10 +72,20 @@ impl Calendars for Spans {
         let at = |text| parse_instant(text).unwrap();
         (name == "spans").then(|| {
             Arc::new(Calendar {
-                spans: vec![(at("2026-03-29T00:10:00.500Z"), at("2026-03-29T02:10:00Z"))],
+                spans: vec![(at("2026-03-29T00:10:00Z"), at("2026-03-29T02:10:00Z"))],
                 ..Calendar::default()
             })
         })
+    }
+
+    /// It was changed twice in the hours that the first span covers; before, it covered the day before, and then nothing.
+    fn before(&self, _: &str) -> Vec<(Arc<Calendar>, Timestamp)> {
+        let first = Calendar { dates: vec![parse_date("2026-03-28").unwrap()], ..Calendar::default() };
+        let until = |text| parse_instant(text).unwrap();
+        vec![
+            (Arc::new(first), until("2026-03-28T12:10:00.300Z")),
+            (Arc::new(Calendar::default()), until("2026-03-29T00:40:00Z")),
+        ]
     }
 
     fn changed_at(&self) -> LogIndex {

@@ -1,21 +1,24 @@
 //! Calendars, zones, and the look at all schedules that a change of either asks for.
 //!
-//! What is decided, is decided: a change counts for the instants that are decided after it. A plan names the place of the
+//! What is decided, is decided: a change counts for the instants after it, as an edit does. A plan names the place of the
 //! last change that it was made with, so none is applied under rules that it did not know.
 
 use std::sync::Arc;
 
 use super::Turn;
+use crate::calendar::Calendar;
 use crate::command::{Condition, DeleteCalendar, Moved, PutCalendar, Refresh, UseZones};
 use crate::event::Event;
 use crate::reply::{Change, Rejection, Reply};
 use crate::schedule::State;
-use crate::state::{NamedCalendar, Refreshing};
+use crate::state::{KEPT_VERSIONS, NamedCalendar, Refreshing};
+use crate::time::Timestamp;
 
 /// The most calendars of a cluster.
 pub(super) const MAX_CALENDARS: usize = 1_000;
 
 pub(super) fn put(turn: &mut Turn<'_>, command: &PutCalendar) -> Result<Reply, Rejection> {
+    command.calendar.check().map_err(|bad| Rejection::Invalid(bad.to_string().into()))?;
     let current = turn.state.calendar(&command.name).cloned();
     check(current.as_deref(), command.condition)?;
     let change = match &current {
@@ -30,6 +33,7 @@ pub(super) fn put(turn: &mut Turn<'_>, command: &PutCalendar) -> Result<Reply, R
     };
     let named = NamedCalendar {
         calendar: command.calendar.clone(),
+        before: current.as_deref().map(|known| versions(known, turn.moment.at)).unwrap_or_default(),
         updated_at: turn.moment.at,
         updated_index: turn.moment.index,
         updated_by: command.request.by.clone(),
@@ -45,6 +49,14 @@ pub(super) fn put(turn: &mut Turn<'_>, command: &PutCalendar) -> Result<Reply, R
         look_again(turn);
     }
     Ok(Reply::Calendar(change, turn.moment.index))
+}
+
+/// What counts for the instants up to `at`: the version that is replaced, behind those before it.
+fn versions(known: &NamedCalendar, at: Timestamp) -> Vec<(Arc<Calendar>, Timestamp)> {
+    let mut versions = known.before.clone();
+    versions.push((known.calendar.clone(), at));
+    versions.drain(..versions.len().saturating_sub(KEPT_VERSIONS));
+    versions
 }
 
 /// Idempotent; refused while a schedule names it.

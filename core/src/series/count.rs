@@ -47,7 +47,7 @@ impl Part {
         self.source.mark(&mut set);
         for mask in &self.masks {
             let mut covered = SecondSet::new(first, len);
-            mask.cover(&mut covered);
+            mask.cover(&mut covered, self.source.millis());
             set.subtract(&covered);
         }
         set
