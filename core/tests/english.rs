@@ -81,12 +81,15 @@ fn exclusion(dice: &mut Dice) -> Exclusion {
     }
 }
 
+/// Specs and exclusions.
+type Lists = (Vec<Spec>, Vec<Exclusion>);
+
 #[test]
 fn two_lists_with_the_same_text_have_the_same_next_thousand_instants() {
     let seed = std::env::var("SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     println!("seed {seed}");
     let (mut dice, mut texts) = (Dice(seed), Texts::default());
-    let mut known: BTreeMap<String, Vec<(Vec<Spec>, Vec<Exclusion>)>> = BTreeMap::new();
+    let mut known: BTreeMap<String, Vec<Lists>> = BTreeMap::new();
     for _ in 0..6_000 {
         let specs: Vec<Spec> = (0..1 + dice.below(2)).map(|_| spec(&mut dice)).collect();
         let exclude: Vec<Exclusion> = (0..dice.below(2)).map(|_| exclusion(&mut dice)).collect();
@@ -99,7 +102,7 @@ fn two_lists_with_the_same_text_have_the_same_next_thousand_instants() {
     let after = parse_instant("2026-12-01T00:00:00Z").unwrap();
     let mut compared = 0;
     for (text, family) in known.iter().filter(|(_, family)| family.len() > 1) {
-        let instants = |(specs, exclude): &(Vec<Spec>, Vec<Exclusion>)| {
+        let instants = |(specs, exclude): &Lists| {
             let mut texts = Texts::default();
             let series =
                 Series::of_specs(specs, exclude, Window::default(), &NoCalendars, &mut texts).unwrap();
