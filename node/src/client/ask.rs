@@ -3,10 +3,11 @@
 use std::error::Error as _;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, ETAG, HeaderMap, IF_MATCH, IF_NONE_MATCH, LOCATION};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, IF_MATCH, IF_NONE_MATCH, LOCATION};
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 
+use super::call::Content;
 use super::{Call, Condition, Endpoint, Error, Problem, Token};
 
 /// The largest answer that is read: a page of 1,000 definitions of 90 KiB each. More is not an answer of ours.
@@ -59,9 +60,11 @@ pub(super) async fn ask(
         Condition::Absent => request.header(IF_NONE_MATCH, "*"),
         Condition::Unchanged(etag) => request.header(IF_MATCH, etag),
     };
-    if let Some(body) = &call.body {
-        request = request.json(body);
-    }
+    request = match &call.body {
+        None => request,
+        Some(Content::Json(body)) => request.json(body),
+        Some(Content::Text(text, media_type)) => request.header(CONTENT_TYPE, *media_type).body(text.clone()),
+    };
     match request.send().await {
         Ok(response) => read(endpoint, response).await,
         Err(error) if error.is_builder() => Outcome::Final(Error::Unusable(chain(&error))),

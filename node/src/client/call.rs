@@ -9,9 +9,18 @@ pub struct Call {
     pub(super) method: Method,
     pub(super) path: String,
     pub(super) query: Vec<(String, String)>,
-    pub(super) body: Option<Value>,
+    pub(super) body: Option<Content>,
     pub(super) condition: Condition,
     pub(super) key: Option<String>,
+}
+
+/// What a request carries.
+#[derive(Debug, Clone)]
+pub(super) enum Content {
+    /// JSON.
+    Json(Value),
+    /// A text of another kind, and its media type.
+    Text(String, &'static str),
 }
 
 /// What must be so for a write to be made.
@@ -36,13 +45,19 @@ impl Call {
     /// Puts a whole definition.
     #[must_use]
     pub fn put(path: impl Into<String>, body: Value) -> Self {
-        Self::new(Method::PUT, path.into(), Some(body))
+        Self::new(Method::PUT, path.into(), Some(Content::Json(body)))
+    }
+
+    /// Puts a text of this media type.
+    #[must_use]
+    pub fn put_text(path: impl Into<String>, text: String, media_type: &'static str) -> Self {
+        Self::new(Method::PUT, path.into(), Some(Content::Text(text, media_type)))
     }
 
     /// Asks for an act.
     #[must_use]
     pub fn post(path: impl Into<String>, body: Value) -> Self {
-        Self::new(Method::POST, path.into(), Some(body))
+        Self::new(Method::POST, path.into(), Some(Content::Json(body)))
     }
 
     /// Removes something.
@@ -51,7 +66,7 @@ impl Call {
         Self::new(Method::DELETE, path.into(), None)
     }
 
-    fn new(method: Method, path: String, body: Option<Value>) -> Self {
+    fn new(method: Method, path: String, body: Option<Content>) -> Self {
         debug_assert!(path.starts_with('/'), "a path begins with a slash: {path}");
         Self { method, path, query: Vec::new(), body, condition: Condition::None, key: None }
     }
