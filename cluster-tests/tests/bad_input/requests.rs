@@ -124,10 +124,10 @@ fn bodies() -> Vec<Case> {
         ),
         (
             "what comes in a later version",
-            with("jitter", json!("5s")),
+            with("on_failure", json!({ "schedule": "a/b" })),
             422,
             "invalid_schedule",
-            "/jitter",
+            "/on_failure",
             "not supported",
         ),
         (
