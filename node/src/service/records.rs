@@ -3,7 +3,9 @@
 //! It reads and never decides. Reads of files happen on blocking threads. The index may be behind for a moment, so a reader
 //! waits until it has what the ledger had when it was asked.
 
+mod past;
 mod recent;
+mod revisions;
 mod rows;
 mod story;
 
@@ -14,7 +16,7 @@ use std::time::Duration;
 use campanile_core::definition::ScheduleName;
 use campanile_core::event::Event;
 use campanile_core::firing::FiringId;
-use campanile_core::id::Uid;
+use campanile_core::id::{Run, Uid};
 use campanile_core::machine::Machine;
 use campanile_core::time::Timestamp;
 use campanile_storage::Trouble;
@@ -39,7 +41,7 @@ const BATCH: usize = 512;
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// The ledger of this node and its index.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Records {
     ledger: LedgerReader,
     indexer: Arc<Indexer>,
@@ -132,7 +134,25 @@ impl Records {
         .await
     }
 
-    /// Waits for the index. One that is still behind after that is told from, as it is.
+    /// The names of schedules, of those that are gone too; `None` where retention has passed the definition.
+    ///
+    /// # Errors
+    /// `internal` when the ledger cannot be read.
+    pub async fn names(
+        &self,
+        machine: Arc<Machine>,
+        uids: Vec<Uid>,
+    ) -> Result<Vec<Option<ScheduleName>>, Problem> {
+        self.on_thread(move |records| {
+            records.caught_up();
+            let mut telling = Telling::new(records, &machine);
+            uids.into_iter().map(|uid| telling.name_of(uid)).collect()
+        })
+        .await
+    }
+
+    /// Waits for the index. One that is still behind after that is told from, as it is: this is for showing, and
+    /// [`Records::with_past`] for what is decided by it.
     fn caught_up(&self) {
         self.indexer.wake();
         self.indexer.wait_for(self.ledger.head().position.map_or(0, |position| position.index), INDEX_WITHIN);
@@ -150,6 +170,12 @@ impl Records {
 
     fn rows_behind(&self, after: Option<Position>, limit: usize) -> Result<Vec<Row>, Problem> {
         self.ledger.read(after, limit, PAGE_BYTES).map_err(|trouble| unreadable_ledger(&trouble))
+    }
+
+    /// The row of an entry of the index; `None` when retention has dropped it.
+    fn row(&self, entry: &Entry) -> Result<Option<Row>, Problem> {
+        let row = self.ledger.fetch(entry.key.position, entry.place);
+        row.map_err(|trouble| unreadable_ledger(&trouble))
     }
 
     fn history(&self) -> &History {
@@ -170,22 +196,36 @@ impl<'a> Telling<'a> {
         Self { records, machine, names: BTreeMap::new(), offices: BTreeMap::new() }
     }
 
+    /// A firing; when the instant has not fired, the run of skips that ends with it.
     fn firing(&mut self, id: FiringId) -> Result<Option<Firing>, Problem> {
-        let found = self.records.history().scan_firing(id.uid.0, id.nominal.as_millis(), id.run.0);
-        self.tell(id, &found.map_err(|wrong| rebuilding(&wrong))?)
+        let fired = self.rows_of(id, id.run.0)?;
+        let entries = if fired.is_empty() && id.run == Run(0) && self.machine.firing(id).is_none() {
+            self.rows_of(id, rows::SKIPS)?
+        } else {
+            fired
+        };
+        self.tell(id, &entries)
+    }
+
+    fn rows_of(&self, id: FiringId, run: u32) -> Result<Vec<Entry>, Problem> {
+        let found = self.records.history().scan_firing(id.uid.0, id.nominal.as_millis(), run);
+        found.map_err(|wrong| rebuilding(&wrong))
     }
 
     /// The story that the rows of one identity make.
     fn tell(&mut self, id: FiringId, entries: &[Entry]) -> Result<Option<Firing>, Problem> {
         let mut story = Story::default();
         for entry in entries {
-            let row = self.records.ledger.fetch(entry.key.position, entry.place);
-            if let Some(row) = row.map_err(|trouble| unreadable_ledger(&trouble))? {
+            if let Some(row) = self.records.row(entry)? {
                 story.hear(row.position, &read_row(&row)?);
             }
         }
-        let live = self.machine.firing(id);
-        let Some(mut firing) = story.tell(id, live.map(|live| &**live)) else { return Ok(None) };
+        self.finish_story(id, story)
+    }
+
+    /// A story with what only the machine and other rows know of it.
+    fn finish_story(&mut self, id: FiringId, story: Story) -> Result<Option<Firing>, Problem> {
+        let Some(mut firing) = story.tell(id, self.machine) else { return Ok(None) };
         firing.schedule = self.name_of(id.uid)?.map(|name| name.to_string());
         if let Some((node, term)) = self.office_at(firing.decided.index)? {
             firing.decided.node = Some(node);
@@ -242,7 +282,7 @@ impl<'a> Telling<'a> {
         Ok(Some(cursor_token(last)))
     }
 
-    /// The name of a schedule: of one that is gone, by the row of its definition. A uid is the index of that entry.
+    /// The name of a schedule: of one that is gone, by the row of its newest definition.
     fn name_of(&mut self, uid: Uid) -> Result<Option<ScheduleName>, Problem> {
         if let Some(schedule) = self.machine.schedule(uid) {
             return Ok(Some(schedule.name.clone()));
@@ -250,16 +290,16 @@ impl<'a> Telling<'a> {
         if let Some(known) = self.names.get(&uid) {
             return Ok(known.clone());
         }
-        let before = uid.0.checked_sub(1).map(Position::end_of);
-        let rows = self.records.rows_behind(before, BATCH)?;
-        let mut name = None;
-        for row in rows.iter().take_while(|row| row.position.index == uid.0) {
-            if let Event::Defined { uid: defined, name: given, .. } = read_row(row)?.event
-                && defined == uid
-            {
-                name = Some(given);
-            }
-        }
+        let definitions = rows::definitions_of(uid);
+        let found = self.records.history().scan(definitions.0, Window::default(), 1, Order::Descending);
+        let row = match found.map_err(|wrong| rebuilding(&wrong))?.pop() {
+            Some(entry) => self.records.row(&entry)?,
+            None => None,
+        };
+        let name = match row.as_ref().map(read_row).transpose()?.map(|row| row.event) {
+            Some(Event::Defined { name, .. }) => Some(name),
+            _ => None,
+        };
         self.names.insert(uid, name.clone());
         Ok(name)
     }
@@ -277,8 +317,7 @@ impl<'a> Telling<'a> {
         if let Some(known) = self.offices.get(&entry.key.position.index) {
             return Ok(Some(*known));
         }
-        let row = self.records.ledger.fetch(entry.key.position, entry.place);
-        let Some(row) = row.map_err(|trouble| unreadable_ledger(&trouble))? else { return Ok(None) };
+        let Some(row) = self.records.row(&entry)? else { return Ok(None) };
         let Event::LeaderEpoch { node, term, .. } = read_row(&row)?.event else { return Ok(None) };
         self.offices.insert(entry.key.position.index, (node.0, term.0));
         Ok(Some((node.0, term.0)))

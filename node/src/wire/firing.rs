@@ -24,11 +24,14 @@ pub struct Firing {
     pub nominal: Instant,
     /// Counts up only when somebody asks for a re-run.
     pub run: u32,
-    /// `scheduled`, `catch_up` or `manual`.
+    /// `scheduled`, `catch_up`, `manual`, `backfill` or `rerun`.
     pub kind: String,
+    /// The backfill that fired it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backfill: Option<String>,
     /// `queued`, `waiting`, `running`, `succeeded`, `failed`, `timed_out`, `cancelled`, `unknown` or `skipped`.
     pub state: String,
-    /// Why it was skipped, or what its last attempt said.
+    /// Why it was skipped or cancelled, what it waits for, or what its last attempt said.
     pub reason: Option<String>,
     /// A run of skipped instants: the first of them, and how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,6 +43,9 @@ pub struct Firing {
     /// A waiting firing may begin from here on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_until: Option<Instant>,
+    /// Since when its holder is asked to stop, so that a newer firing can start (`overlap: replace`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_asked_at: Option<Instant>,
     /// Each try to deliver it.
     pub attempts: Vec<Attempt>,
 }
@@ -81,7 +87,7 @@ pub struct Attempt {
     pub sent_at: Option<Instant>,
     /// When the log heard of its end; `null` while it runs.
     pub settled_at: Option<Instant>,
-    /// `succeeded`, `failed`, `timed_out`, `refused`, `gone`, `not_sent` or `lease_ended`; `null` while it runs.
+    /// `succeeded`, `failed`, `timed_out`, `refused`, `gone`, `not_sent`, `cancelled` or `lease_ended`; `null` while it runs.
     pub outcome: Option<String>,
     /// The status of the receiver's answer.
     pub status: Option<u16>,
@@ -125,6 +131,13 @@ impl Attempt {
             output: report.and_then(|report| text(&report.output)),
             ..self
         }
+    }
+
+    /// The same, of a firing that was cancelled at `at`: what became of its request, nobody says.
+    #[must_use]
+    pub fn cancelled(self, at: Timestamp) -> Self {
+        let outcome = attempt_word(AttemptEnd::Reported(Verdict::Stopped)).to_owned();
+        Self { settled_at: Some(Instant(at)), outcome: Some(outcome), ..self }
     }
 }
 

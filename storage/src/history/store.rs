@@ -1,6 +1,6 @@
 //! The sled database under the index, in a directory of its own that is thrown away whenever anything about it is odd.
 //!
-//! Each rebuild takes a new directory (`index-v1-1`, `index-v1-2`, …): a sled that is being closed may still touch its old one.
+//! Each rebuild takes a new directory (`index-v2-1`, `index-v2-2`, …): a sled that is being closed may still touch its old one.
 //! sled's errors and panics end here: a caller only learns that the index is not readable.
 
 use std::{
@@ -29,8 +29,9 @@ use crate::{Trouble, ledger::Position};
 const CACHE_BYTES: u64 = 32 << 20;
 /// Rows between two remembered hashes, by which a ledger that was cut is still known.
 const CHECKPOINT_ROWS: u64 = 50_000;
-/// Names the form of keys and values too: another form takes another prefix, and so a rebuild.
-const PREFIX: &str = "index-v1-";
+/// Names the form of keys and values too, and what `extract` makes of rows: another one takes another prefix, and so a
+/// rebuild.
+const PREFIX: &str = "index-v2-";
 
 /// The index cannot be read or written. It will be built again; until then there is no history to show.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -9,6 +9,7 @@ use campanile_core::id::Run;
 use campanile_storage::ledger::{Position, Row};
 
 use super::rows::{parse_position, read_row};
+use super::story::Story;
 use super::{Filter, LOOKED_AT, Telling};
 use crate::problem::Problem;
 use crate::wire::firing::Firing;
@@ -63,9 +64,10 @@ fn stretch_of(telling: &Telling<'_>, start: u64, end: Position) -> Result<Option
 
 /// The firing that a row decided, when it decided one and the filter wants it.
 fn told(telling: &mut Telling<'_>, row: &Row, filter: &Filter) -> Result<Option<Firing>, Problem> {
-    let id = match read_row(row)?.event {
-        Event::Fired { firing, .. } => firing,
-        Event::Skipped { uid, to, .. } => FiringId { uid, nominal: to, run: Run(0) },
+    let read = read_row(row)?;
+    let id = match &read.event {
+        Event::Fired { firing, .. } => *firing,
+        Event::Skipped { uid, to, .. } => FiringId { uid: *uid, nominal: *to, run: Run(0) },
         _ => return Ok(None),
     };
     if filter.after.is_some_and(|after| id.nominal <= after)
@@ -78,7 +80,12 @@ fn told(telling: &mut Telling<'_>, row: &Row, filter: &Filter) -> Result<Option<
     {
         return Ok(None);
     }
-    Ok(telling.firing(id)?.filter(|firing| filter.state.is_none_or(|state| firing.state == state)))
+    // The last instant of a run of skips may have been fired since: that is another decision, with a row of its own.
+    let told = match read.event {
+        Event::Skipped { .. } => telling.finish_story(id, Story::of(row.position, &read))?,
+        _ => telling.firing(id)?,
+    };
+    Ok(told.filter(|firing| filter.state.is_none_or(|state| firing.state == state)))
 }
 
 fn read_token(given: &str) -> Result<Position, Problem> {

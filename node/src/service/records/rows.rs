@@ -14,8 +14,16 @@ use crate::wire::ledger::Row as ShownRow;
 
 /// Offices are indexed under a uid that no schedule has, by the index of their entry: who led at an index is one look.
 pub(super) const OFFICES: Uid = Uid(0);
+/// Definitions are indexed under the uid of their schedule with this bit set, by revision: the newest first is one look,
+/// and no firing is met on the way. Uids are places in the log below 2^53 (`Uid::of`), so no schedule has such a uid.
+const DEFINITIONS: u64 = 1 << 63;
+/// Runs of skips are indexed under this run, which no firing has (each run is one more than the last, and nobody asks for
+/// four billion re-runs of an instant). So whatever stands under another run has fired, and what has fired is known from
+/// keys alone.
+pub(super) const SKIPS: u32 = u32::MAX;
 
 /// Where a row belongs in the history: firings by their nominal, a run of skips by its last. Give it to the indexer.
+/// Another answer for the same row is another form of the index: its directory needs another name in `storage`.
 #[must_use]
 pub fn history_key(row: &Row) -> Option<Key> {
     let read = read_row(row).ok()?;
@@ -28,10 +36,12 @@ pub fn history_key(row: &Row) -> Option<Key> {
         | Event::Settled { firing, .. }
         | Event::StopAsked { firing }
         | Event::Cancelled { firing, .. } => Some(of(firing)),
-        Event::Skipped { uid, to, .. } => Some(key(*uid, to.as_millis(), Run(0))),
+        Event::Skipped { uid, to, .. } => Some(key(*uid, to.as_millis(), Run(SKIPS))),
         Event::LeaderEpoch { epoch, .. } => Some(key(OFFICES, i64::try_from(epoch.0).ok()?, Run(0))),
-        Event::Defined { .. }
-        | Event::Deleted { .. }
+        Event::Defined { uid, revision, .. } => {
+            Some(key(definitions_of(*uid), i64::from(revision.0), Run(0)))
+        }
+        Event::Deleted { .. }
         | Event::Paused { .. }
         | Event::Resumed { .. }
         | Event::Parked { .. }
@@ -47,9 +57,15 @@ pub fn history_key(row: &Row) -> Option<Key> {
     }
 }
 
-/// The firing that a key belongs to.
+/// The uid under which the definitions of a schedule are indexed.
+pub(super) fn definitions_of(uid: Uid) -> Uid {
+    Uid(uid.0 | DEFINITIONS)
+}
+
+/// The firing that a key belongs to; of a run of skips, the firing that its last instant would have been.
 pub(super) fn firing_of(key: Key) -> FiringId {
-    FiringId { uid: Uid(key.uid), nominal: Timestamp::from_millis(key.nominal), run: Run(key.run) }
+    let run = if key.run == SKIPS { 0 } else { key.run };
+    FiringId { uid: Uid(key.uid), nominal: Timestamp::from_millis(key.nominal), run: Run(run) }
 }
 
 /// The fact in a row.

@@ -1,14 +1,21 @@
 //! The story of one firing, made from its rows and, while it lives, from the machine.
 
 use campanile_core::event::{Event, Outcome, Row, SkipReason};
-use campanile_core::firing::{Firing as Live, FiringId, Kind, Phase};
+use campanile_core::firing::{Firing as Live, FiringId, Kind, Lane, Phase};
 use campanile_core::id::Revision;
+use campanile_core::machine::Machine;
 use campanile_core::time::Timestamp;
 use campanile_storage::ledger::Position;
 
+use crate::wire::backfill::backfill_id;
 use crate::wire::firing::{Attempt, Decided, Firing, SkippedRun};
 use crate::wire::schedule::end_word;
 use crate::wire::time::Instant;
+
+/// So many live firings of a schedule are looked at to find the one that another waits for.
+const LOOKED_AT: usize = 1_000;
+/// Who cancels for a rule.
+const RULE: &str = "campanile";
 
 /// What the rows have told so far.
 #[derive(Debug, Default)]
@@ -17,6 +24,8 @@ pub(super) struct Story {
     attempts: Vec<Attempt>,
     end: Option<&'static str>,
     skipped: Option<(SkipReason, SkippedRun)>,
+    stop_asked: Option<Timestamp>,
+    cancelled_by: Option<Box<str>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +37,13 @@ struct Decision {
 }
 
 impl Story {
+    /// What one row tells.
+    pub(super) fn of(position: Position, row: &Row) -> Self {
+        let mut story = Self::default();
+        story.hear(position, row);
+        story
+    }
+
     /// Hears the next row of the firing, in the order of the log.
     pub(super) fn hear(&mut self, position: Position, row: &Row) {
         let decision = |revision, kind| Decision { at: row.at, index: position.index, revision, kind };
@@ -38,12 +54,13 @@ impl Story {
                 self.skipped = Some((*reason, SkippedRun { from: Instant(*from), count: *count }));
             }
             Event::Begun { lease, .. } => self.attempts.push(Attempt::begun(lease)),
+            Event::StopAsked { .. } => self.stop_asked = Some(row.at),
+            Event::Cancelled { by, .. } => self.cancelled_by = Some(by.clone()),
             Event::Settled { attempt, report, outcome, .. } => {
-                // Retention may have dropped the row in which it began.
-                if let Some(place) = self.attempts.iter().position(|begun| begun.number == attempt.0) {
-                    let begun = self.attempts.remove(place);
-                    self.attempts.insert(place, begun.ended(row.at, report.as_ref()));
-                }
+                self.end_attempt(attempt.0, |begun, was_cancelled| match report {
+                    None if was_cancelled => begun.cancelled(row.at),
+                    report => begun.ended(row.at, report.as_ref()),
+                });
                 if let Outcome::End { state, .. } = outcome {
                     self.end = Some(end_word(*state));
                 }
@@ -52,8 +69,20 @@ impl Story {
         }
     }
 
+    /// Ends an attempt that runs. Retention may have dropped the row in which it began, and a firing that is cancelled
+    /// while it waits names an attempt that has ended before.
+    fn end_attempt(&mut self, number: u32, end: impl FnOnce(Attempt, bool) -> Attempt) {
+        let runs = |attempt: &Attempt| attempt.number == number && attempt.settled_at.is_none();
+        if let Some(place) = self.attempts.iter().position(runs) {
+            let begun = self.attempts.remove(place);
+            self.attempts.insert(place, end(begun, self.cancelled_by.is_some()));
+        }
+    }
+
     /// The firing as it stands; `None` when neither a row nor the machine knows it.
-    pub(super) fn tell(self, id: FiringId, live: Option<&Live>) -> Option<Firing> {
+    pub(super) fn tell(self, id: FiringId, machine: &Machine) -> Option<Firing> {
+        // A run of skips has nothing to do with what else became of its last instant.
+        let live = machine.firing(id).filter(|_| self.skipped.is_none()).map(|live| &**live);
         let decided = self.decided.or_else(|| live.map(decision_of))?;
         let (state, waits_until) = match (self.skipped.is_some(), self.end, live) {
             (true, ..) => ("skipped", None),
@@ -63,15 +92,8 @@ impl Story {
             (false, None, None) if self.attempts.is_empty() => ("queued", None),
             (false, None, None) => ("running", None),
         };
-        let reason = match &self.skipped {
-            Some((reason, _)) => Some(reason.as_str().to_owned()),
-            None => self
-                .attempts
-                .iter()
-                .rev()
-                .find_map(|attempt| attempt.error.clone())
-                .filter(|_| state != "succeeded"),
-        };
+        let stop_asked = self.stop_asked.or_else(|| live.and_then(|live| live.stop_asked));
+        let reason = self.reason(state, stop_asked, live, machine);
         Some(Firing {
             id: id.to_string(),
             schedule: None,
@@ -80,14 +102,53 @@ impl Story {
             nominal: Instant(id.nominal),
             run: id.run.0,
             kind: decided.kind.as_str().into(),
+            backfill: match decided.kind {
+                Kind::Backfill(backfill) => Some(backfill_id(backfill)),
+                _ => None,
+            },
             state: state.into(),
             reason,
             skipped: self.skipped.map(|(_, run)| run),
             decided: Decided { at: Instant(decided.at), index: decided.index, term: None, node: None },
             lateness_ms: decided.at.since(id.nominal).as_millis(),
             waits_until,
+            stop_asked_at: stop_asked.map(Instant),
             attempts: self.attempts,
         })
+    }
+
+    /// Why it stands like that, when that needs a word.
+    fn reason(
+        &self,
+        state: &str,
+        stop_asked: Option<Timestamp>,
+        live: Option<&Live>,
+        machine: &Machine,
+    ) -> Option<String> {
+        if let Some((reason, _)) = &self.skipped {
+            return Some(reason.as_str().to_owned());
+        }
+        if self.end.is_none()
+            && let Some(held) = live.filter(|live| live.phase == Phase::Held)
+        {
+            return Some(match blocker(machine, held) {
+                Some(other) => format!("waits for {other} to settle"),
+                None => "waits for the firings before it to settle".to_owned(),
+            });
+        }
+        let word = match (state, &self.cancelled_by) {
+            ("cancelled", Some(by)) if &**by == RULE => Some("a newer firing took its place".to_owned()),
+            ("cancelled", Some(by)) => Some(format!("cancelled by {by}")),
+            ("cancelled", None) if stop_asked.is_some() => {
+                Some("it was asked to stop, so that a newer firing could start".to_owned())
+            }
+            ("running", _) if stop_asked.is_some() => {
+                Some("it is asked to stop, so that a newer firing can start".to_owned())
+            }
+            ("succeeded", _) => return None,
+            _ => None,
+        };
+        word.or_else(|| self.attempts.iter().rev().find_map(|attempt| attempt.error.clone()))
     }
 }
 
@@ -102,4 +163,14 @@ fn phase_of(live: &Live) -> (&'static str, Option<Instant>) {
         Phase::Running(_) => ("running", None),
         Phase::Held => ("waiting", None),
     }
+}
+
+/// A firing that one that is held waits for: of its schedule, or of its concurrency key.
+fn blocker(machine: &Machine, held: &Live) -> Option<FiringId> {
+    let of_schedule = machine.live_of(held.id.uid).take(LOOKED_AT);
+    let own = of_schedule.filter(|live| live.phase != Phase::Held).map(|live| live.id).next();
+    own.or_else(|| match held.lane() {
+        Lane::Own(_) => None,
+        Lane::Key(key) => machine.due().keyed(&key).next(),
+    })
 }

@@ -1,0 +1,138 @@
+//! From the fact of the log to the fact as it is told.
+
+use campanile_core::attempt::{AttemptEnd, Verdict};
+use campanile_core::backfill::BackfillState;
+use campanile_core::event::{Event, Outcome};
+
+use super::Fact;
+use crate::wire::backfill::{backfill_id, backfill_word};
+use crate::wire::firing::attempt_word;
+use crate::wire::schedule::end_word;
+use crate::wire::time::Instant;
+
+impl From<&Event> for Fact {
+    fn from(event: &Event) -> Self {
+        match event {
+            Event::LeaderEpoch { epoch, node, incarnation, term } => {
+                Self::LeaderEpoch { epoch: epoch.0, node: node.0, incarnation: *incarnation, term: term.0 }
+            }
+            Event::Fired { firing, revision, kind } => {
+                Self::Fired { firing: firing.into(), revision: revision.0, kind: kind.as_str().into() }
+            }
+            Event::Skipped { uid, revision, reason, from, to, count } => Self::Skipped {
+                uid: uid.to_string(),
+                revision: revision.0,
+                reason: reason.as_str().into(),
+                from: Instant(*from),
+                to: Instant(*to),
+                count: *count,
+            },
+            Event::Begun { firing, lease } => Self::Begun {
+                firing: firing.into(),
+                attempt: lease.attempt.0,
+                holder: lease.holder.0,
+                until: Instant(lease.until),
+                fencing_token: lease.fencing_token.0,
+            },
+            Event::Settled { .. } => settled(event),
+            Event::Defined { uid, name, revision, definition, by } => Self::Defined {
+                uid: uid.to_string(),
+                schedule: name.to_string(),
+                revision: revision.0,
+                definition: Box::new((&**definition).into()),
+                by: by.to_string(),
+            },
+            Event::Deleted { uid, by } => Self::Deleted { uid: uid.to_string(), by: by.to_string() },
+            Event::Paused { uid, note, until, by } => Self::Paused {
+                uid: uid.to_string(),
+                note: note.to_string(),
+                until: until.map(Instant),
+                by: by.to_string(),
+            },
+            Event::Resumed { uid, mark, by } => {
+                Self::Resumed { uid: uid.to_string(), mark: Instant(*mark), by: by.to_string() }
+            }
+            Event::Parked { uid, reason } => {
+                Self::Parked { uid: uid.to_string(), reason: reason.to_string() }
+            }
+            Event::Finished { uid } => Self::Finished { uid: uid.to_string() },
+            Event::NodeAdmitted { node, peer_address } => {
+                Self::NodeAdmitted { node: node.0, peer_address: peer_address.to_string() }
+            }
+            Event::MarkSet { uid, to, by } => {
+                Self::MarkSet { uid: uid.to_string(), to: Instant(*to), by: by.to_string() }
+            }
+            Event::StopAsked { firing } => Self::StopAsked { firing: firing.into() },
+            Event::Cancelled { firing, by } => Self::Cancelled { firing: firing.into(), by: by.to_string() },
+            Event::BackfillCreated { .. } | Event::BackfillEnded { .. } => backfill(event),
+            Event::CalendarPut { name, calendar, by } => Self::CalendarPut {
+                name: name.to_string(),
+                dates: calendar.dates.len(),
+                spans: calendar.spans.len(),
+                by: by.to_string(),
+            },
+            Event::CalendarDeleted { name, by } => {
+                Self::CalendarDeleted { name: name.to_string(), by: by.to_string() }
+            }
+            Event::ZonesUsed { version } => Self::ZonesUsed { version: version.to_string() },
+            Event::NextMoved { uid, from, to } => {
+                Self::NextMoved { uid: uid.to_string(), from: from.map(Instant), to: to.map(Instant) }
+            }
+        }
+    }
+}
+
+/// The two facts about a backfill.
+fn backfill(event: &Event) -> Fact {
+    match event {
+        Event::BackfillCreated { id, uid, plan, instants, by } => Fact::BackfillCreated {
+            backfill: backfill_id(*id),
+            uid: uid.to_string(),
+            after: Instant(plan.after),
+            until: Instant(plan.until),
+            again: plan.again,
+            instants: *instants,
+            by: by.to_string(),
+        },
+        Event::BackfillEnded { id, state, fired } => Fact::BackfillEnded {
+            backfill: backfill_id(*id),
+            state: backfill_word(state).into(),
+            reason: match state {
+                BackfillState::Failed(reason) => Some(reason.to_string()),
+                _ => None,
+            },
+            fired: *fired,
+        },
+        _ => unreachable!("called for the facts about backfills only"),
+    }
+}
+
+/// The one fact whose words need a thought: an attempt ends by a report or by its lease, and a firing goes on or ends.
+fn settled(event: &Event) -> Fact {
+    let Event::Settled { firing, attempt, report, outcome } = event else {
+        unreachable!("called for a settled attempt only")
+    };
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let report = report.as_ref();
+    let end = report.map_or(AttemptEnd::LeaseEnded, |report| AttemptEnd::Reported(report.verdict));
+    let (retry_at, state, lateness_ms) = match outcome {
+        Outcome::Retry { at } => (Some(Instant(*at)), None, None),
+        Outcome::End { state, lateness } => {
+            (None, Some(end_word(*state).to_owned()), Some(lateness.as_millis()))
+        }
+    };
+    Fact::Settled {
+        firing: firing.into(),
+        attempt: attempt.0,
+        outcome: attempt_word(end).into(),
+        sent_at: report
+            .filter(|report| report.verdict != Verdict::NotSent)
+            .map(|report| Instant(report.sent_at)),
+        status: report.and_then(|report| report.status),
+        error: report.and_then(|report| text(&report.error)),
+        output: report.and_then(|report| text(&report.output)),
+        retry_at,
+        state,
+        lateness_ms,
+    }
+}
