@@ -8,6 +8,8 @@
 //! **Begin before send**: an attempt starts only after its lease is committed, and a holder counts its lease from before
 //! it proposed it, on the monotonic clock. So a paused or deposed node does not send under a lease that others think over.
 //!
+//! An attempt under way whose firing is asked to stop, or is gone, is told by the listener ([`stops`]), see there.
+//!
 //! It runs on the leader only. When the office is lost nothing new begins; requests under way end by themselves, within
 //! their timeout. What they report then cannot be committed from here: it is dropped, the lease ends, and the next leader
 //! tries again. That is the *at least once* of the promise; with *at most once* the firing ends as `unknown`.
@@ -16,6 +18,7 @@ mod attempt;
 pub mod classify;
 mod desk;
 mod settle;
+mod stops;
 pub mod webhook;
 
 use std::sync::Arc;
@@ -42,6 +45,7 @@ use crate::metrics::Metrics;
 use attempt::Attempt;
 use desk::{Look, Place};
 use settle::{Collector, Outcome};
+pub use stops::Listener;
 
 /// A lease outlives its request by this: what the report may take to be committed, a failover included.
 const MARGIN: Span = Span::from_secs(10);
@@ -80,11 +84,12 @@ pub struct Dispatcher<O> {
     failing: bool,
 }
 
-/// The two halves of dispatching in one office: one begins, the other settles.
-pub fn open<O: Office>(office: O, tools: Tools) -> (Dispatcher<O>, Settler<O>) {
+/// The parts of dispatching in one office: one begins, one settles, and one hears what is to be stopped.
+pub fn open<O: Office>(office: O, tools: Tools) -> (Dispatcher<O>, Settler<O>, Listener<O>) {
     let (reports, incoming) = mpsc::channel(REPORTS);
     let settler = Settler(Collector::new(office.clone(), incoming, tools.clock, Arc::clone(&tools.metrics)));
-    (Dispatcher { office, tools, reports, failing: false }, settler)
+    let listener = Listener::new(office.clone(), Arc::clone(&tools.desk));
+    (Dispatcher { office, tools, reports, failing: false }, settler, listener)
 }
 
 /// Settles what the attempts of one office report.

@@ -183,9 +183,9 @@ impl Metrics {
         }
     }
 
-    /// A trigger of a user was decided.
-    pub fn triggered(&self) {
-        self.fired.get_or_create(&ByKind { kind: "manual" }).inc();
+    /// So many firings were decided that no tick makes: users or a backfill asked for them.
+    pub fn fired(&self, kind: Kind, count: u64) {
+        self.fired.get_or_create(&ByKind { kind: kind.as_str() }).inc_by(count);
     }
 
     /// A request left, that long after its nominal instant.
@@ -205,6 +205,11 @@ impl Metrics {
             Verdict::Stopped => "stopped",
         };
         self.attempts.get_or_create(&ByOutcome { outcome }).inc();
+    }
+
+    /// A request under way was given up, since its firing was cancelled: nothing is reported of it.
+    pub fn aborted(&self) {
+        self.attempts.get_or_create(&ByOutcome { outcome: "aborted" }).inc();
     }
 
     /// A Begin of so many leases is under way until the guard goes.
@@ -302,6 +307,24 @@ mod tests {
         let buckets =
             page.lines().filter(|line| line.starts_with("campanile_lateness_commit_seconds_bucket")).count();
         assert!(buckets >= 40, "{buckets} buckets");
+    }
+
+    #[test]
+    fn firings_that_were_asked_for_are_counted_by_kind() {
+        let metrics = Metrics::new();
+        metrics.fired(Kind::Manual, 1);
+        metrics.fired(Kind::Rerun, 2);
+        metrics.fired(Kind::Backfill(campanile_core::id::BackfillId(7)), 100);
+        let page = metrics.text(Snapshot { held_firings: 5, running_backfills: 1, ..Snapshot::default() });
+        for line in [
+            "campanile_firings_total{kind=\"manual\"} 1",
+            "campanile_firings_total{kind=\"rerun\"} 2",
+            "campanile_firings_total{kind=\"backfill\"} 100",
+            "campanile_held_firings 5",
+            "campanile_running_backfills 1",
+        ] {
+            assert!(page.lines().any(|found| found == line), "{line} is not in\n{page}");
+        }
     }
 
     #[test]

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 use campanile_core::attempt::{Lease, Report, Verdict};
 use campanile_core::command::SettleItem;
 use campanile_core::id::NodeId;
+use campanile_core::time::Timestamp;
 use tokio::sync::mpsc;
 
 use super::desk::Place;
 use super::settle::Outcome;
+use super::stops::Word;
 use super::webhook::Order;
 use super::{Tools, lease_of, webhook_of};
 
@@ -26,7 +28,7 @@ pub(super) struct Attempt {
 impl Attempt {
     /// Sends, and hands in what came of it.
     pub(super) async fn run(self, tools: Tools, reports: mpsc::Sender<Outcome>) {
-        let report = if self.is_nearly_over() { self.too_late(&tools) } else { self.send(&tools).await };
+        let Some(report) = self.report(&tools).await else { return self.gave_up(&tools) };
         tools.metrics.attempted(report.verdict);
         let Place { firing, seat, claim, name } = self.place;
         tracing::debug!(
@@ -39,6 +41,32 @@ impl Attempt {
             tools.metrics.dropped_reports(1);
         }
         drop(seat);
+    }
+
+    /// What came of it; `None` when there is nobody to tell any more. A request that is under way is cut off when its
+    /// firing is to stop: its receiver sees the connection go.
+    async fn report(&self, tools: &Tools) -> Option<Report> {
+        if self.is_nearly_over() {
+            return Some(self.too_late(tools));
+        }
+        let (line, sent_at) = (self.place.claim.line(), tools.clock.now());
+        tokio::select! {
+            biased;
+            report = self.send(tools) => Some(report),
+            word = line.word() => match word {
+                Word::Stop => Some(stopped(sent_at)),
+                Word::Over => None,
+            },
+        }
+    }
+
+    /// Its token is dead: a report would be refused.
+    fn gave_up(self, tools: &Tools) {
+        tools.metrics.aborted();
+        let Place { firing, name, .. } = self.place;
+        tracing::debug!(
+            schedule = %name, firing = %firing.id, attempt = self.lease.attempt.0, "request given up, its firing is over"
+        );
     }
 
     /// Whether less of the lease is left than the request may take.
@@ -66,5 +94,16 @@ impl Attempt {
         }
         let order = Order { firing, name: &self.place.name, lease: &self.lease, node: self.node };
         tools.sender.send(order, tools.clock).await
+    }
+}
+
+/// The request may have had its effect, as with every answer that is lost.
+fn stopped(sent_at: Timestamp) -> Report {
+    Report {
+        verdict: Verdict::Stopped,
+        sent_at,
+        status: None,
+        error: "stopped before it was answered: a newer firing takes its place".into(),
+        output: "".into(),
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! A **seat** is held while a request is under way; a **claim** until its report is settled, so that a firing is not begun
 //! twice while the machine does not know yet. Both free themselves when they are dropped, whatever happens to the attempt.
+//! With each claim there is a line to its attempt, so that it can be told to stop ([`super::stops`]).
 //! It decides nothing that matters: were it wrong, `apply` would refuse the Begin.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use campanile_core::definition::ScheduleName;
@@ -16,7 +17,8 @@ use campanile_core::time::Timestamp;
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 
-use super::webhook_of;
+use super::stops::Line;
+use super::{next_attempt, webhook_of};
 
 /// How many entries of the work index one look passes, when hosts at their limit are in the way: about a millisecond.
 const SCAN: usize = 4_096;
@@ -48,7 +50,7 @@ struct Taken {
 struct Book {
     seats: usize,
     hosts: HashMap<Box<str>, usize>,
-    claims: HashSet<FiringId>,
+    claims: HashMap<FiringId, Arc<Line>>,
 }
 
 /// What one look found.
@@ -83,6 +85,7 @@ pub(super) struct Seat {
 pub(super) struct Claim {
     taken: Arc<Taken>,
     firing: FiringId,
+    line: Arc<Line>,
 }
 
 impl Desk {
@@ -102,7 +105,7 @@ impl Desk {
                 break;
             }
             // Its claim is about to go: the machine knows more than the desk has heard.
-            if book.claims.contains(&firing.id) {
+            if book.claims.contains_key(&firing.id) {
                 full = true;
                 continue;
             }
@@ -129,15 +132,22 @@ impl Desk {
     fn seat(&self, book: &mut Book, firing: &Arc<Firing>, name: ScheduleName, host: &str) -> Place {
         book.seats += 1;
         *book.hosts.entry(host.into()).or_default() += 1;
-        book.claims.insert(firing.id);
+        let line = Arc::new(Line::of(next_attempt(firing)));
+        book.claims.insert(firing.id, Arc::clone(&line));
         let seat = Seat { taken: Arc::clone(&self.taken), host: host.into() };
-        let claim = Claim { taken: Arc::clone(&self.taken), firing: firing.id };
+        let claim = Claim { taken: Arc::clone(&self.taken), firing: firing.id, line };
         Place { firing: Arc::clone(firing), name, seat, claim }
     }
 
     /// Resolves once a seat or a claim is freed after this call.
     pub(super) fn freed(&self) -> OwnedNotified {
         Arc::clone(&self.taken.freed).notified_owned()
+    }
+
+    /// The line to each attempt that is claimed.
+    pub(super) fn lines(&self) -> Vec<(FiringId, Arc<Line>)> {
+        let book = self.taken.lock();
+        book.claims.iter().map(|(firing, line)| (*firing, Arc::clone(line))).collect()
     }
 
     /// How many requests are under way.
@@ -155,6 +165,13 @@ impl Desk {
             }
             freed.await;
         }
+    }
+}
+
+impl Claim {
+    /// The line on which its attempt hears that it is to stop.
+    pub(super) fn line(&self) -> Arc<Line> {
+        Arc::clone(&self.line)
     }
 }
 

@@ -22,6 +22,10 @@ pub struct Snapshot {
     pub schedules: usize,
     /// How many firings are not settled.
     pub live_firings: usize,
+    /// How many of them wait for those before them.
+    pub held_firings: usize,
+    /// How many backfills run.
+    pub running_backfills: usize,
     /// Requests under way.
     pub in_flight: usize,
     /// How long the last sync of the log took, in seconds.
@@ -45,6 +49,8 @@ pub(super) struct Gauges {
     term: Gauge,
     schedules: Gauge,
     live_firings: Gauge,
+    held_firings: Gauge,
+    running_backfills: Gauge,
     in_flight: Gauge,
     log_sync: Gauge<f64, AtomicU64>,
     log_slowest_sync: Gauge<f64, AtomicU64>,
@@ -63,6 +69,16 @@ impl Gauges {
         to.register("term", "The Raft term", self.term.clone());
         to.register("schedules", "Schedules that exist", self.schedules.clone());
         to.register("live_firings", "Firings that are not settled", self.live_firings.clone());
+        to.register(
+            "held_firings",
+            "Firings that wait for those before them (overlap)",
+            self.held_firings.clone(),
+        );
+        to.register(
+            "running_backfills",
+            "Backfills that have instants to go through",
+            self.running_backfills.clone(),
+        );
         to.register("requests_in_flight", "Webhooks under way from this node", self.in_flight.clone());
         to.register_with_unit(
             "log_sync",
@@ -103,6 +119,8 @@ impl Gauges {
         self.term.set(whole(now.term));
         self.schedules.set(whole(now.schedules as u64));
         self.live_firings.set(whole(now.live_firings as u64));
+        self.held_firings.set(whole(now.held_firings as u64));
+        self.running_backfills.set(whole(now.running_backfills as u64));
         self.in_flight.set(whole(now.in_flight as u64));
         self.log_sync.set(now.log_sync_seconds);
         self.log_slowest_sync.set(now.log_slowest_sync_seconds);

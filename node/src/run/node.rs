@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use campanile_core::firing::Phase;
 use campanile_core::{cron, plan};
 use campanile_raft::{Consensus, Options, Secret};
 use campanile_storage::history::{History, Indexer};
@@ -96,9 +97,12 @@ impl Node {
         let plan =
             plan::Options { failover_grace: config.cluster.failover_grace, ..plan::Options::default() };
         let cluster = Arc::new(Cluster::new(config.cluster.name.clone(), consensus.clone(), clocks.clone()));
+        let records = records(config, &consensus)?;
         let (stopping, stop, close_api) = (Stopping::default(), Stop::default(), CancellationToken::new());
         let app = App {
-            service: Arc::new(service(config, clock, plan, &consensus, Arc::clone(&cluster))?),
+            service: Arc::new(
+                service(clock, plan, records.clone(), Arc::clone(&cluster)).counting(Arc::clone(&metrics)),
+            ),
             gate: Some(auth::gate(config.api.token.clone())),
             metrics: metrics_text(&consensus, &cluster, &tools),
             not_ready: {
@@ -112,7 +116,7 @@ impl Node {
         };
         consensus.answer_forwarded(http::forwarded(&app));
         let api = tokio::spawn(http::serve(api, app, close_api.clone()));
-        let duties = Duties { clock, plan, tools: tools.clone(), metrics };
+        let duties = Duties { clock, plan, records, tools: tools.clone(), metrics };
         let leader = tokio::spawn(lead(consensus.clone(), duties, stop.clone()));
         let watch = tokio::spawn(clocks.watch(Arc::clone(&cluster), stop.leave.clone()));
         tracing::info!(
@@ -227,19 +231,16 @@ fn tools(config: &Config, clock: Clock, metrics: &Arc<Metrics>) -> Result<Tools,
     Ok(Tools { sender, desk, attempts, clock, metrics: Arc::clone(metrics) })
 }
 
-fn service(
-    config: &Config,
-    clock: Clock,
-    plan: plan::Options,
-    consensus: &Consensus,
-    cluster: Arc<Cluster>,
-) -> Result<Service, Failure> {
+fn records(config: &Config, consensus: &Consensus) -> Result<Records, Failure> {
     let ledger = consensus.ledger();
     let history = History::open(&config.data_dir.join("history"))?;
     let indexer = Indexer::spawn(history, ledger.clone(), history_key)?;
-    let records = Records::new(ledger, Arc::new(indexer));
+    Ok(Records::new(ledger, Arc::new(indexer)))
+}
+
+fn service(clock: Clock, plan: plan::Options, records: Records, cluster: Arc<Cluster>) -> Service {
     let options = service::Options { plan, ..service::Options::default() };
-    Ok(Service::new(cluster, records, Arc::new(move || clock.now()), options))
+    Service::new(cluster, records, Arc::new(move || clock.now()), options)
 }
 
 fn metrics_text(consensus: &Consensus, cluster: &Arc<Cluster>, tools: &Tools) -> http::MetricsText {
@@ -253,6 +254,8 @@ fn metrics_text(consensus: &Consensus, cluster: &Arc<Cluster>, tools: &Tools) ->
             term: status.term.0,
             schedules: view.schedule_count(),
             live_firings: view.live_count(),
+            held_firings: view.live().filter(|firing| firing.phase == Phase::Held).count(),
+            running_backfills: view.backfills().filter(|backfill| backfill.is_running()).count(),
             in_flight: tools.desk.in_flight(),
             log_sync_seconds: status.log.stats.last_sync.as_secs_f64(),
             log_slowest_sync_seconds: status.log.stats.slowest_sync.as_secs_f64(),

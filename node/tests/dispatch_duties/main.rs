@@ -9,4 +9,5 @@ mod local;
 mod office;
 mod receiver;
 mod stage;
+mod stops;
 mod ticks;

@@ -45,6 +45,8 @@ struct Recorder {
     script: Script,
     seen: watch::Sender<Vec<Seen>>,
     under_way: Mutex<usize>,
+    /// How many requests went away before they were answered.
+    hung_up: watch::Sender<usize>,
     /// A request is answered when it gets a permit.
     gate: Semaphore,
 }
@@ -67,6 +69,7 @@ impl Receiver {
             script,
             seen: watch::Sender::new(Vec::new()),
             under_way: Mutex::new(0),
+            hung_up: watch::Sender::new(0),
             gate: Semaphore::new(permits),
         });
         let router = Router::new().fallback(any(receive)).with_state(Arc::clone(&state));
@@ -81,6 +84,12 @@ impl Receiver {
 
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.state.seen.borrow().clone()
+    }
+
+    /// Returns once so many requests went away before they were answered.
+    pub(crate) async fn wait_for_hang_ups(&self, count: usize) {
+        let mut hung_up = self.state.hung_up.subscribe();
+        super::stage::in_time(hung_up.wait_for(|seen| *seen >= count)).await.unwrap();
     }
 
     /// The requests, once there are so many.
@@ -110,7 +119,29 @@ async fn receive(State(state): State<Arc<Recorder>>, uri: Uri, headers: HeaderMa
     };
     let attempt = seen.attempt();
     state.seen.send_modify(|all| all.push(seen));
+    let waiting = Waiting { state: Arc::clone(&state), answered: false };
     state.gate.acquire().await.unwrap().forget();
     *state.under_way.lock().unwrap() -= 1;
+    waiting.answer();
     (state.script)(attempt)
+}
+
+/// A request that waits for its answer: dropped without one, its sender has hung up.
+struct Waiting {
+    state: Arc<Recorder>,
+    answered: bool,
+}
+
+impl Waiting {
+    fn answer(mut self) {
+        self.answered = true;
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.state.hung_up.send_modify(|count| *count += 1);
+        }
+    }
 }

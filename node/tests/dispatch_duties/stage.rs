@@ -9,6 +9,7 @@ use campanile::dispatch::{Desk, Limits, Tools, webhook};
 use campanile::leader::office::Office;
 use campanile::leader::{self, Duties, Stop};
 use campanile::metrics::Metrics;
+use campanile::service::records::{Records, history_key};
 use campanile_core::command::{Condition, Request};
 use campanile_core::definition::{About, Definition, Policy, RetryPolicy, ScheduleName, Target, Webhook};
 use campanile_core::event::Event;
@@ -17,6 +18,8 @@ use campanile_core::plan::{Options, Planner, Wanted};
 use campanile_core::reply::Reply;
 use campanile_core::spec::{Spec, Window};
 use campanile_core::time::{Span, Timestamp};
+use campanile_storage::history::{History, Indexer};
+use campanile_storage::ledger::{self, Ledger};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
@@ -38,6 +41,8 @@ pub(crate) struct Stage {
     pub(crate) tools: Tools,
     pub(crate) stop: Stop,
     leader: JoinHandle<()>,
+    /// Of the records, which are empty: no duty here is about what is past.
+    _dir: tempfile::TempDir,
 }
 
 impl Stage {
@@ -60,9 +65,10 @@ impl Stage {
         };
         let stop = Stop::default();
         let offices = watch::Sender::new(Some(office.clone()));
-        let duties = Duties { clock, plan: Options::default(), tools: tools.clone(), metrics };
+        let (records, dir) = no_records();
+        let duties = Duties { clock, plan: Options::default(), records, tools: tools.clone(), metrics };
         let leader = tokio::spawn(leader::lead(offices.subscribe(), |office| office, duties, stop.clone()));
-        Self { log, office, offices, tools, stop, leader }
+        Self { log, office, offices, tools, stop, leader, _dir: dir }
     }
 
     /// Puts a schedule.
@@ -122,6 +128,14 @@ impl Stage {
     }
 }
 
+fn no_records() -> (Records, tempfile::TempDir) {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(&dir.path().join("ledger"), ledger::Options::default()).unwrap();
+    let history = History::open(&dir.path().join("history")).unwrap();
+    let indexer = Indexer::spawn(history, ledger.reader(), history_key).unwrap();
+    (Records::new(ledger.reader(), Arc::new(indexer)), dir)
+}
+
 fn wanted(name: &str) -> Wanted {
     let request = Request { by: "test".into(), key: None };
     Wanted { name: ScheduleName::parse(name).unwrap(), condition: Condition::None, request }
@@ -131,6 +145,8 @@ fn wanted(name: &str) -> Wanted {
 pub(crate) fn on_demand(url: &str) -> Definition {
     Definition {
         specs: vec![Spec::At(Timestamp::from_millis(32_503_680_000_000))],
+        exclude: Box::default(),
+        concurrency_key: None,
         target: Target::Webhook(Box::new(Webhook {
             url: url.into(),
             method: "POST".into(),
