@@ -44,8 +44,8 @@ fn gather(rows: &[Row]) -> BTreeMap<&str, Decided<'_>> {
     let mut decided: BTreeMap<&str, Decided<'_>> = BTreeMap::new();
     for row in rows {
         match &row.fact {
-            // What a user asked for is no nominal instant of the definition.
-            Fact::Fired { firing, kind } if kind != "manual" => {
+            // What users and backfills ask for has been decided before, or is no nominal instant of the definition.
+            Fact::Fired { firing, kind } if kind == "scheduled" || kind == "catch_up" => {
                 let of_it = decided.entry(&firing.uid).or_default();
                 *of_it.fired.entry(firing.nominal).or_default() += 1;
                 of_it.last = of_it.last.max(Some(firing.nominal));

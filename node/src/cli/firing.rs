@@ -1,15 +1,15 @@
-//! `campanile firing ls, get`: what happened to each decided instant.
+//! `campanile firing ls, get, rerun, cancel`: what happened to each decided instant, and orders about one.
 
 use campanile_core::cron::instant_text;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::Io;
-use super::args::{FiringArgs, FiringCommand};
+use super::args::{FiringArgs, FiringCommand, Format, RerunArgs};
 use super::cell::{self, at};
 use super::failure::Failure;
 use super::list::{Column, Kind, pairs};
-use super::session::{connect, path_of, print_list, print_one};
-use crate::client::Call;
+use super::session::{connect, duration, path_of, payload, print_list, print_one};
+use super::{Io, trigger};
+use crate::client::{Call, Client};
 
 static FIRINGS: Kind = Kind {
     plural: "firings",
@@ -44,7 +44,33 @@ pub(super) async fn run(args: FiringArgs, io: &mut Io<'_>) -> Result<(), Failure
             let firing = client.send(&Call::get(format!("/v1/firings/{id}"))).await?.body;
             print_one(io, format, &firing, &id, |io, firing| Ok(pairs(io, overview(firing))?))
         }
+        FiringCommand::Rerun(args) => rerun(&client, args, format, io).await,
+        FiringCommand::Cancel { ids } => cancel(&client, &ids, format, io).await,
     }
+}
+
+async fn rerun(client: &Client, args: RerunArgs, format: Format, io: &mut Io<'_>) -> Result<(), Failure> {
+    check_id(&args.id)?;
+    let mut body = json!({});
+    if let Some(text) = &args.payload {
+        body["payload"] = payload(io, text)?;
+    }
+    if let Some(overlap) = args.overlap {
+        body["overlap"] = overlap.into();
+    }
+    let call = Call::post(format!("/v1/firings/{}/rerun", args.id), body).key(args.idempotency_key);
+    let wait = args.wait.then(|| duration(args.wait_timeout));
+    trigger::fire(client, &call, wait, "fired once more", format, io).await
+}
+
+async fn cancel(client: &Client, ids: &[String], format: Format, io: &mut Io<'_>) -> Result<(), Failure> {
+    for id in ids {
+        check_id(id)?;
+        let call = Call::post(format!("/v1/firings/{id}/cancel"), json!({}));
+        let firing = client.send(&call).await?.body;
+        print_one(io, format, &firing, id, |io, _| Ok(writeln!(io.out, "cancelled {id}")?))?;
+    }
+    Ok(())
 }
 
 /// An id becomes a segment of a path: what is not shaped like one must not become another path.
@@ -62,12 +88,15 @@ pub(super) fn overview(firing: &Value) -> Vec<(&'static str, String)> {
         ("Firing", at(firing, "/id")),
         ("Schedule", at(firing, "/schedule")),
         ("Nominal", at(firing, "/nominal")),
+        ("Run", at(firing, "/run")),
         ("State", state(firing)),
         ("Reason", at(firing, "/reason")),
         ("Kind", at(firing, "/kind")),
+        ("Backfill", at(firing, "/backfill")),
         ("Decided", decided),
         ("Late", lateness(firing)),
         ("Waits until", at(firing, "/waits_until")),
+        ("Asked to stop", at(firing, "/stop_asked_at")),
     ];
     rows.extend(attempts(firing).iter().map(|attempt| ("Attempt", story(attempt))));
     rows.into_iter().filter(|(_, text)| !matches!(text.as_str(), "" | cell::NOTHING)).collect()

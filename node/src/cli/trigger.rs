@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use campanile_core::cron::instant_text;
 use serde_json::{Value, json};
 
 use super::Io;
@@ -31,20 +32,40 @@ pub(super) async fn run(
     if let Some(overlap) = &args.overlap {
         body["overlap"] = overlap.clone().into();
     }
+    if let Some(nominal) = args.nominal {
+        body["nominal"] = instant_text(nominal).into();
+    }
     let call = Call::post(format!("{}/trigger", path_of(&args.name)), body).key(args.idempotency_key);
-    let mut firing = client.send(&call).await?.body;
+    let wait = args.wait.then(|| duration(args.wait_timeout));
+    fire(client, &call, wait, &format!("triggered {}", args.name), format, io).await
+}
+
+/// Asks for a firing, and with `wait` tells what becomes of it.
+pub(super) async fn fire(
+    client: &Client,
+    call: &Call,
+    wait: Option<Duration>,
+    done: &str,
+    format: Format,
+    io: &mut Io<'_>,
+) -> Result<(), Failure> {
+    let mut firing = client.send(call).await?.body;
     let id = firing.get("id").and_then(Value::as_str).map(str::to_owned);
     let id = id.ok_or_else(|| Failure::failed("the node's answer names no firing", ""))?;
-    if args.wait {
-        io.say(&format!("triggered {}, waiting for {}", args.name, plain(&id)));
-        firing = settled(client, &id, duration(args.wait_timeout)).await?;
+    if let Some(limit) = wait {
+        io.say(&format!("{done}, waiting for {}", plain(&id)));
+        firing = settled(client, &id, limit).await?;
     }
     print_one(io, format, &firing, &id, |io, firing| {
-        if args.wait { Ok(pairs(io, overview(firing))?) } else { Ok(writeln!(io.out, "{}", plain(&id))?) }
+        if wait.is_some() {
+            Ok(pairs(io, overview(firing))?)
+        } else {
+            Ok(writeln!(io.out, "{}", plain(&id))?)
+        }
     })?;
     match at(&firing, "/state").as_str() {
         "succeeded" => Ok(()),
-        _ if !args.wait => Ok(()),
+        _ if wait.is_none() => Ok(()),
         state => {
             io.say(&format!("the firing {state}{}", last_error(&firing)));
             Err(Failure::Said(Exit::FiringFailed))

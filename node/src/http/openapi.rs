@@ -21,6 +21,8 @@ use crate::problem::Problem;
     ),
     tags(
         (name = "schedules", description = "What users define and order."),
+        (name = "backfills", description = "Ranges of instants that are gone through again."),
+        (name = "calendars", description = "Named exclusions, shared by schedules."),
         (name = "firings", description = "What came of the instants."),
         (name = "ledger", description = "The facts in the order of the log."),
         (name = "cluster", description = "Nodes and leadership."),

@@ -1,6 +1,7 @@
-//! The bodies of pause, resume and trigger. Each may be `{}`.
+//! The bodies of pause, resume, trigger and rerun. Each may be `{}`.
 
-use campanile_core::definition::{MAX_PAYLOAD, Overlap};
+use campanile_core::definition::MAX_PAYLOAD;
+use campanile_core::plan::{Instead, ResumeFrom};
 use campanile_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -29,9 +30,10 @@ pub struct Pause {
 /// Decide them again.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub struct Resume {
-    /// From the mark, under the catch-up rule, instead of from now.
-    #[serde(default)]
-    pub catch_up: bool,
+    /// `true`: from the mark, under the catch-up rule; `false`: from now. Left out, from now, but for a schedule whose rule
+    /// is `{"mode": "all", "window": "unlimited"}` (`automatic_backfill`): that one goes on from the mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catch_up: Option<bool>,
 }
 
 /// Fire once, now.
@@ -43,18 +45,29 @@ pub struct Trigger {
     /// Instead of the definition's overlap policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<String>,
-    /// Another nominal instant than now: not carried by this version.
+    /// In the name of this instant, which is not later than now. One that fired fires once more, as another run of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nominal: Option<Instant>,
+}
+
+/// Fire a nominal instant once more.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+pub struct Rerun {
+    /// Instead of the definition's payload.
+    #[serde(default)]
+    pub payload: Payload,
+    /// Instead of the definition's overlap policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<String>,
 }
 
 /// A trigger that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TriggerOrder {
-    /// Instead of the definition's payload.
-    pub payload: Option<Box<str>>,
-    /// Instead of the definition's overlap policy.
-    pub overlap: Option<Overlap>,
+    /// Instead of what the definition says.
+    pub instead: Instead,
+    /// In the name of this instant; `None` for now.
+    pub nominal: Option<Timestamp>,
 }
 
 /// Reads the body of a pause.
@@ -71,12 +84,13 @@ pub fn read_pause(body: &Body) -> Result<(Box<str>, Option<Timestamp>), Problem>
     })
 }
 
-/// Reads the body of a resume: whether to catch up from the mark.
+/// Reads the body of a resume: where to go on, if it says so.
 ///
 /// # Errors
 /// As [`read_pause`].
-pub fn read_resume(body: &Body) -> Result<bool, Problem> {
-    read(body, |fields, flaws| fields.flag("catch_up", flaws).unwrap_or(false))
+pub fn read_resume(body: &Body) -> Result<Option<ResumeFrom>, Problem> {
+    let from = |catch_up| if catch_up { ResumeFrom::Mark } else { ResumeFrom::Now };
+    read(body, |fields, flaws| fields.flag("catch_up", flaws).map(from))
 }
 
 /// Reads the body of a trigger.
@@ -84,20 +98,41 @@ pub fn read_resume(body: &Body) -> Result<bool, Problem> {
 /// # Errors
 /// As [`read_pause`].
 pub fn read_trigger(body: &Body) -> Result<TriggerOrder, Problem> {
-    read(body, |fields, flaws| {
-        let payload = fields.get("payload").map(|_| body.payload.clone());
-        if body.payload.len() > MAX_PAYLOAD {
-            flaws.add(
-                "/payload",
-                format!("{} bytes; at most {MAX_PAYLOAD}", body.payload.len()),
-                "send a reference to it",
-            );
-        }
-        if fields.get("nominal").is_some() {
-            flaws.unsupported(fields.at("nominal"), "another nominal instant than now");
-        }
-        TriggerOrder { payload, overlap: read_overlap(fields, flaws) }
+    read(body, |fields, flaws| TriggerOrder {
+        instead: read_instead(body, fields, flaws),
+        nominal: fields.instant("nominal", flaws),
     })
+}
+
+/// Reads the body of a re-run.
+///
+/// # Errors
+/// As [`read_pause`].
+pub fn read_rerun(body: &Body) -> Result<Instead, Problem> {
+    read(body, |fields, flaws| read_instead(body, fields, flaws))
+}
+
+/// Reads the body of an order that has no words.
+///
+/// # Errors
+/// As [`read_pause`].
+pub fn read_nothing(body: &Body) -> Result<(), Problem> {
+    read(body, |_, _| ())
+}
+
+/// What a firing that a user asks for has of its own.
+fn read_instead(body: &Body, fields: &mut Fields<'_>, flaws: &mut Flaws) -> Instead {
+    if body.payload.len() > MAX_PAYLOAD {
+        flaws.add(
+            "/payload",
+            format!("{} bytes; at most {MAX_PAYLOAD}", body.payload.len()),
+            "send a reference to it",
+        );
+    }
+    Instead {
+        payload: fields.get("payload").map(|_| body.payload.clone()),
+        overlap: read_overlap(fields, flaws),
+    }
 }
 
 /// Reads an object whose fields `read` knows.

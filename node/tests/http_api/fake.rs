@@ -2,157 +2,43 @@
 //!
 //! The ledger and its index are the real ones, in a temporary directory.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+mod log;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body as HttpBody;
 use axum::http::{Request, StatusCode};
 use bytes::Bytes;
+use campanile::clock::Clock;
 use campanile::http::{App, Forwarded, Gate, forwarded, router};
+use campanile::leader::Backfills;
+use campanile::metrics::Metrics;
 use campanile::service::quorum::{ChangeFailure, ClusterStatus, Leader, Plan, Quorum, Undone};
-use campanile::service::records::{Records, history_key};
+use campanile::service::records::Records;
 use campanile::service::{Options, Service};
 use campanile::wire::cluster::Node;
-use campanile_core::attempt::{Report, Verdict};
-use campanile_core::command::{Begin, BeginItem, Body, Command, LeaderEpoch, Settle, SettleItem};
-use campanile_core::event::SCHEMA;
-use campanile_core::id::{AttemptNumber, Epoch, LogIndex, NodeId, Term};
+use campanile_core::command::{Command, SCHEMA as COMMAND_SCHEMA};
+use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
-use campanile_core::plan::{self, Planner};
-use campanile_core::query;
+use campanile_core::plan;
 use campanile_core::reply::Reply;
-use campanile_core::time::{Span, Timestamp};
-use campanile_storage::history::{History, Indexer};
-use campanile_storage::ledger::{self, Ledger};
+use campanile_core::time::Timestamp;
+use campanile_raft::COMMAND_LIMIT;
 use campanile_storage::{Kind, codec};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tower::ServiceExt;
+
+use log::FakeOffice;
+pub(crate) use log::{Fault, Log};
 
 /// 2026-12-01T00:00:00Z.
 pub(crate) const NOON: i64 = 1_796_083_200_000;
-
-/// What goes wrong with one proposal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// It never leaves.
-    NotSent,
-    /// It is committed, and the answer is lost.
-    AnswerLost,
-    /// It is lost, and nobody can say so.
-    Vanished,
-}
-
-/// The log, applied.
-pub(crate) struct Log {
-    machine: Mutex<Arc<Machine>>,
-    ledger: Mutex<Ledger>,
-    indexer: Arc<Indexer>,
-    clock: AtomicI64,
-    faults: Mutex<VecDeque<Fault>>,
-    proposals: Mutex<Vec<Body>>,
-    _dir: tempfile::TempDir,
-}
-
-impl Log {
-    fn start() -> Arc<Self> {
-        let dir = tempfile::tempdir().unwrap();
-        let ledger = Ledger::open(&dir.path().join("ledger"), ledger::Options::default()).unwrap();
-        let history = History::open(&dir.path().join("history")).unwrap();
-        let indexer = Arc::new(Indexer::spawn(history, ledger.reader(), history_key).unwrap());
-        let log = Arc::new(Self {
-            machine: Mutex::default(),
-            ledger: Mutex::new(ledger),
-            indexer,
-            clock: AtomicI64::new(NOON),
-            faults: Mutex::default(),
-            proposals: Mutex::default(),
-            _dir: dir,
-        });
-        log.commit(|_, _| {
-            Some(Body::LeaderEpoch(LeaderEpoch { node: NodeId(1), incarnation: 1, term: Term(1) }))
-        });
-        log
-    }
-
-    pub(crate) fn view(&self) -> Arc<Machine> {
-        self.machine.lock().unwrap().clone()
-    }
-
-    pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::from_millis(self.clock.load(Ordering::SeqCst))
-    }
-
-    /// Moves the clock forward.
-    pub(crate) fn pass(&self, span: Span) {
-        self.clock.fetch_add(i64::try_from(span.as_millis()).unwrap(), Ordering::SeqCst);
-    }
-
-    /// The next proposal goes wrong like this.
-    pub(crate) fn break_next(&self, fault: Fault) {
-        self.faults.lock().unwrap().push_back(fault);
-    }
-
-    /// How many proposals of users were committed.
-    pub(crate) fn committed(&self) -> usize {
-        self.proposals.lock().unwrap().len()
-    }
-
-    /// Commits what `plan` says.
-    pub(crate) fn commit(&self, plan: impl FnOnce(Timestamp, &Machine) -> Option<Body>) -> Option<Reply> {
-        let mut machine = self.machine.lock().unwrap();
-        let at = self.now().max(machine.clock());
-        let body = plan(at, &machine)?;
-        let index = LogIndex(machine.applied().0 + 1);
-        let epoch = if matches!(body, Body::LeaderEpoch(_)) { Epoch(0) } else { machine.epoch() };
-        let command = Command { at, epoch, body };
-        let mut next = Machine::clone(&machine);
-        let (reply, rows) = next.apply(index, &command);
-        let rows: Vec<Vec<u8>> =
-            rows.iter().map(|row| codec::encode(Kind::Event, SCHEMA, row).unwrap()).collect();
-        self.ledger.lock().unwrap().append(index.0, &rows).unwrap();
-        *machine = Arc::new(next);
-        Some(reply)
-    }
-
-    /// Decides what is due.
-    pub(crate) fn tick(&self) {
-        let mut planner = Planner::new(plan::Options::default());
-        while self.commit(|at, machine| planner.tick(machine, at).map(Body::Tick)).is_some() {}
-    }
-
-    /// Begins everything that may begin, and settles it with that verdict.
-    pub(crate) fn work(&self, verdict: Verdict) {
-        let mut items = Vec::new();
-        self.commit(|at, machine| {
-            items = query::work_now(machine, at)
-                .map(|firing| BeginItem {
-                    firing: firing.id,
-                    attempt: AttemptNumber(firing.attempt.0 + 1),
-                    until: at + Span::from_secs(30),
-                })
-                .collect();
-            Some(Body::Begin(Begin { holder: NodeId(1), items: items.clone() }))
-        });
-        let settled = |item: &BeginItem| SettleItem {
-            firing: item.firing,
-            attempt: item.attempt,
-            report: Report {
-                verdict,
-                sent_at: self.now(),
-                status: Some(if verdict == Verdict::Succeeded { 200 } else { 500 }),
-                error: if verdict == Verdict::Succeeded { "".into() } else { "status 500".into() },
-                output: "done".into(),
-            },
-        };
-        let items = items.iter().map(settled).collect();
-        self.commit(|_, _| Some(Body::Settle(Settle { items })));
-    }
-}
 
 /// One node.
 pub(crate) struct Fake {
@@ -185,12 +71,19 @@ impl Quorum for Fake {
         let fault = self.log.faults.lock().unwrap().pop_front();
         let lost = Err(Undone::Unknown("the answer was lost".into()));
         let commit = || {
+            let mut too_large = None;
             let reply = self.log.commit(|at, machine| {
                 let body = plan(at, machine)?;
-                self.log.proposals.lock().unwrap().push(body.clone());
-                Some(body)
+                let command = Command { at, epoch: machine.epoch(), body };
+                let bytes = codec::encode(Kind::Command, COMMAND_SCHEMA, &command).unwrap().len();
+                if bytes > COMMAND_LIMIT {
+                    too_large = Some(Undone::TooLarge { bytes, most: COMMAND_LIMIT });
+                    return None;
+                }
+                self.log.proposals.lock().unwrap().push(command.body.clone());
+                Some(command.body)
             });
-            Ok(reply)
+            too_large.map_or(Ok(reply), Err)
         };
         let answer = match fault {
             _ if !self.leads() => Err(Undone::NotSent("not the leader".into())),
@@ -336,6 +229,30 @@ impl Api {
         };
         let router = router(app.clone());
         Self { log, node, app, router }
+    }
+
+    /// Does the backfill duty of an office until it is dropped. Its clock stands far behind, so that the log's time counts.
+    pub(crate) fn lead_backfills(&self) -> DropGuard {
+        const CENTURY_MS: i64 = 100 * 366 * 86_400_000;
+        let clock = Clock::shifted(-CENTURY_MS);
+        let (office, records) = (FakeOffice(self.log.clone()), self.app.service.records().clone());
+        let duty = Backfills::new(office, clock, plan::Options::default(), records, Metrics::new());
+        let stop = CancellationToken::new();
+        tokio::spawn(duty.run(stop.clone()));
+        stop.drop_guard()
+    }
+
+    /// The body of `path`, once it is as `wanted`.
+    pub(crate) async fn until(&self, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        let deadline = std::time::Instant::now() + Duration::from_secs(20);
+        loop {
+            let answer = self.get(path).await;
+            if wanted(&answer.body) {
+                return answer.body;
+            }
+            assert!(std::time::Instant::now() < deadline, "{path} stays {}", answer.text);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// Whether this node leads from now on.

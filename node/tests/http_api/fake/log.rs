@@ -1,0 +1,185 @@
+//! The log of the cluster in memory: what is committed is applied at once, and its rows go into a real ledger.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use campanile::leader::office::{NoReply, Office};
+use campanile::service::records::history_key;
+use campanile_core::attempt::{Report, Verdict};
+use campanile_core::command::{Begin, BeginItem, Body, Command, LeaderEpoch, Settle, SettleItem};
+use campanile_core::event::SCHEMA;
+use campanile_core::id::{AttemptNumber, Epoch, LogIndex, NodeId, Term};
+use campanile_core::machine::Machine;
+use campanile_core::plan::{self, Planner};
+use campanile_core::query;
+use campanile_core::reply::Reply;
+use campanile_core::time::{Span, Timestamp};
+use campanile_storage::history::{History, Indexer};
+use campanile_storage::ledger::{self, Ledger};
+use campanile_storage::{Kind, codec};
+use tokio::sync::watch;
+
+use super::NOON;
+
+/// What goes wrong with one proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It never leaves.
+    NotSent,
+    /// It is committed, and the answer is lost.
+    AnswerLost,
+    /// It is lost, and nobody can say so.
+    Vanished,
+}
+
+/// The log, applied.
+pub(crate) struct Log {
+    pub(super) machine: Mutex<Arc<Machine>>,
+    pub(super) ledger: Mutex<Ledger>,
+    pub(super) indexer: Arc<Indexer>,
+    pub(super) clock: AtomicI64,
+    applied: watch::Sender<LogIndex>,
+    pub(super) faults: Mutex<VecDeque<Fault>>,
+    pub(super) proposals: Mutex<Vec<Body>>,
+    _dir: tempfile::TempDir,
+}
+
+impl Log {
+    pub(super) fn start() -> Arc<Self> {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(&dir.path().join("ledger"), ledger::Options::default()).unwrap();
+        let history = History::open(&dir.path().join("history")).unwrap();
+        let indexer = Arc::new(Indexer::spawn(history, ledger.reader(), history_key).unwrap());
+        let log = Arc::new(Self {
+            machine: Mutex::default(),
+            ledger: Mutex::new(ledger),
+            indexer,
+            clock: AtomicI64::new(NOON),
+            applied: watch::Sender::new(LogIndex(0)),
+            faults: Mutex::default(),
+            proposals: Mutex::default(),
+            _dir: dir,
+        });
+        log.commit(|_, _| {
+            Some(Body::LeaderEpoch(LeaderEpoch { node: NodeId(1), incarnation: 1, term: Term(1) }))
+        });
+        log
+    }
+
+    pub(crate) fn view(&self) -> Arc<Machine> {
+        self.machine.lock().unwrap().clone()
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.clock.load(Ordering::SeqCst))
+    }
+
+    /// Moves the clock forward.
+    pub(crate) fn pass(&self, span: Span) {
+        self.clock.fetch_add(i64::try_from(span.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+
+    /// The next proposal goes wrong like this.
+    pub(crate) fn break_next(&self, fault: Fault) {
+        self.faults.lock().unwrap().push_back(fault);
+    }
+
+    /// How many proposals of users were committed.
+    pub(crate) fn committed(&self) -> usize {
+        self.proposals.lock().unwrap().len()
+    }
+
+    /// Commits what `plan` says.
+    pub(crate) fn commit(&self, plan: impl FnOnce(Timestamp, &Machine) -> Option<Body>) -> Option<Reply> {
+        let mut machine = self.machine.lock().unwrap();
+        let at = self.now().max(machine.clock());
+        let body = plan(at, &machine)?;
+        let index = LogIndex(machine.applied().0 + 1);
+        let epoch = if matches!(body, Body::LeaderEpoch(_)) { Epoch(0) } else { machine.epoch() };
+        let command = Command { at, epoch, body };
+        let mut next = Machine::clone(&machine);
+        let (reply, rows) = next.apply(index, &command);
+        let rows: Vec<Vec<u8>> =
+            rows.iter().map(|row| codec::encode(Kind::Event, SCHEMA, row).unwrap()).collect();
+        self.ledger.lock().unwrap().append(index.0, &rows).unwrap();
+        *machine = Arc::new(next);
+        self.applied.send_replace(index);
+        Some(reply)
+    }
+
+    /// Decides what is due.
+    pub(crate) fn tick(&self) {
+        let mut planner = Planner::new(plan::Options::default());
+        while self.commit(|at, machine| planner.tick(machine, at).map(Body::Tick)).is_some() {}
+    }
+
+    /// Retention drops every row that there is.
+    pub(crate) fn forget(&self) {
+        self.ledger.lock().unwrap().drop_prefix(self.view().applied().0 + 1);
+    }
+
+    /// Begins everything that may begin.
+    pub(crate) fn begin(&self) -> Vec<BeginItem> {
+        let mut items = Vec::new();
+        self.commit(|at, machine| {
+            items = query::work_now(machine, at)
+                .map(|firing| BeginItem {
+                    firing: firing.id,
+                    attempt: AttemptNumber(firing.attempt.0 + 1),
+                    until: at + Span::from_secs(30),
+                })
+                .collect();
+            Some(Body::Begin(Begin { holder: NodeId(1), items: items.clone() }))
+        });
+        items
+    }
+
+    /// Begins everything that may begin, and settles it with that verdict.
+    pub(crate) fn work(&self, verdict: Verdict) {
+        let items = self.begin();
+        let settled = |item: &BeginItem| SettleItem {
+            firing: item.firing,
+            attempt: item.attempt,
+            report: Report {
+                verdict,
+                sent_at: self.now(),
+                status: Some(if verdict == Verdict::Succeeded { 200 } else { 500 }),
+                error: if verdict == Verdict::Succeeded { "".into() } else { "status 500".into() },
+                output: "done".into(),
+            },
+        };
+        let items = items.iter().map(settled).collect();
+        self.commit(|_, _| Some(Body::Settle(Settle { items })));
+    }
+}
+
+/// The office of the leader, for its duties.
+#[derive(Clone)]
+pub(crate) struct FakeOffice(pub(super) Arc<Log>);
+
+impl Office for FakeOffice {
+    fn node(&self) -> NodeId {
+        NodeId(1)
+    }
+
+    fn view(&self) -> Arc<Machine> {
+        self.0.view()
+    }
+
+    async fn applied_beyond(&self, index: LogIndex) {
+        let _ = self.0.applied.subscribe().wait_for(|applied| *applied > index).await;
+    }
+
+    fn allows(&self, _now: Timestamp) -> bool {
+        true
+    }
+
+    async fn propose(
+        &self,
+        _now: Timestamp,
+        plan: impl FnOnce(Timestamp, &Machine) -> Option<Body> + Send,
+    ) -> Result<Option<Reply>, NoReply> {
+        Ok(self.0.commit(plan))
+    }
+}
