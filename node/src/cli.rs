@@ -8,21 +8,29 @@
 //! A client command speaks HTTP and nothing else: this folder must not know consensus, storage or the machine, so that it
 //! works against any node of any version. Data goes to standard output, talk to standard error. Each command is one file.
 
+mod apply;
 pub mod args;
+mod backfill;
+mod calendar;
 mod cell;
 mod cluster;
 mod create;
+mod diff;
 mod document;
 mod explain;
 mod failure;
+mod files;
 mod firing;
 mod health;
 mod import;
 mod io;
 mod ledger;
 mod list;
+mod mark;
 mod preview;
+mod progress;
 mod put;
+mod revisions;
 mod schedule;
 mod session;
 mod trigger;
@@ -87,6 +95,8 @@ fn client_command(command: Command, io: &mut Io<'_>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match command {
         Command::Schedule(args) => runtime.block_on(schedule::run(args, io)),
+        Command::Calendar(args) => runtime.block_on(calendar::run(args, io)),
+        Command::Backfill(args) => runtime.block_on(backfill::run(args, io)),
         Command::Firing(args) => runtime.block_on(firing::run(args, io)),
         Command::Ledger(args) => runtime.block_on(ledger::run(args, io)),
         Command::Import(args) => runtime.block_on(import::run(args, io)),

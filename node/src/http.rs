@@ -7,13 +7,17 @@
 //! stays in this folder. A path, a parameter or a field that is not known is refused, never ignored.
 
 pub(crate) mod answer;
+mod apply;
+mod backfills;
 mod body;
+mod calendars;
 mod cluster;
 mod conditions;
 mod firings;
 mod forwarded;
 mod gate;
 mod health;
+mod history;
 mod ledger;
 mod openapi;
 mod page;
@@ -138,11 +142,20 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(schedules::resume))
         .routes(routes!(schedules::trigger))
         .routes(routes!(schedules::next))
+        .routes(routes!(history::mark))
+        .routes(routes!(history::revisions))
+        .routes(routes!(backfills::create, backfills::list))
+        .routes(routes!(backfills::get, backfills::cancel))
         .routes(routes!(firings::of_schedule))
         .routes(routes!(firings::list))
         .routes(routes!(firings::get))
+        .routes(routes!(firings::rerun))
+        .routes(routes!(firings::cancel))
         .routes(routes!(ledger::rows))
         .routes(routes!(preview::preview))
+        .routes(routes!(apply::apply))
+        .routes(routes!(calendars::list))
+        .routes(routes!(calendars::get, calendars::put, calendars::delete))
         .routes(routes!(cluster::get))
         .routes(routes!(cluster::add_node))
         .routes(routes!(cluster::remove_node))

@@ -8,12 +8,22 @@
 //! it lands; what was overtaken is planned again. This folder must not know axum, and it never answers from a guess: an
 //! outcome that is not known is said to be unknown.
 
+mod apply;
+pub mod backfills;
+pub mod calendars;
 pub mod cluster;
+mod diff;
+mod dry_run;
 pub mod frame;
+mod judge;
+mod lint;
 pub mod list;
+mod mark;
+pub mod past;
 mod probe;
 pub mod quorum;
 pub mod records;
+pub(crate) mod reruns;
 pub mod schedules;
 pub mod show;
 pub(crate) mod warnings;
@@ -22,15 +32,17 @@ pub mod write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use campanile_core::firing::FiringId;
+use campanile_core::firing::{FiringId, Kind};
 use campanile_core::machine::Machine;
 use campanile_core::plan::{self, Planner};
 use campanile_core::time::Timestamp;
 
+use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::wire::firing::Firing;
 use quorum::{Quorum, Undone};
 use records::Records;
+use tokio::sync::Semaphore;
 
 /// Reads the wall clock; the node's clock in production.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -63,14 +75,38 @@ pub struct Service {
     records: Records,
     clock: Clock,
     planner: Mutex<Planner>,
+    questions: Arc<Semaphore>,
+    judgements: Arc<Semaphore>,
     options: Options,
+    metrics: Option<Arc<Metrics>>,
 }
 
 impl Service {
     /// A service over a cluster, its records and a clock.
     #[must_use]
     pub fn new(quorum: Arc<dyn Quorum>, records: Records, clock: Clock, options: Options) -> Self {
-        Self { quorum, records, clock, planner: Mutex::new(Planner::new(options.plan)), options }
+        Self {
+            quorum,
+            records,
+            clock,
+            planner: Mutex::new(Planner::new(options.plan)),
+            questions: Arc::new(Semaphore::new(QUESTIONS)),
+            judgements: Arc::new(Semaphore::new(JUDGEMENTS)),
+            options,
+            metrics: None,
+        }
+    }
+
+    /// The same, counting the firings that users ask for.
+    #[must_use]
+    pub fn counting(self, metrics: Arc<Metrics>) -> Self {
+        Self { metrics: Some(metrics), ..self }
+    }
+
+    fn count_fired(&self, kind: Kind) {
+        if let Some(metrics) = &self.metrics {
+            metrics.fired(kind, 1);
+        }
     }
 
     /// The cluster.
@@ -103,6 +139,45 @@ impl Service {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         (self.clock)()
+    }
+
+    /// Answers a question that may take long, such as a search of instants, beside the threads that others wait for; a few
+    /// at once, so that nobody's questions take the processors from everybody.
+    ///
+    /// # Errors
+    /// Those of `think`; `internal` when it panics.
+    pub async fn think<T: Send + 'static>(
+        self: &Arc<Self>,
+        think: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.think_in(&self.questions, think).await
+    }
+
+    /// The same for what a write waits for: reading and judging what is to be written. It never queues behind questions.
+    ///
+    /// # Errors
+    /// As [`Service::think`].
+    pub async fn think_for_write<T: Send + 'static>(
+        self: &Arc<Self>,
+        think: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.think_in(&self.judgements, think).await
+    }
+
+    async fn think_in<T: Send + 'static>(
+        self: &Arc<Self>,
+        places: &Arc<Semaphore>,
+        think: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        // The place belongs to the thread: a caller that goes away does not make room while it still works. Nobody closes
+        // the semaphore.
+        let place = places.clone().acquire_owned().await.ok();
+        let service = self.clone();
+        let thought = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            think(&service)
+        });
+        thought.await.unwrap_or_else(|_| Err(Problem::new(Code::Internal, "evaluating the specs panicked")))
     }
 
     /// A view for a reader.
@@ -165,6 +240,11 @@ impl Service {
         self.planner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// How many questions are answered at once; each takes seconds at most.
+const QUESTIONS: usize = 2;
+/// How many definitions are read and judged at once; each takes less than a millisecond, but for those that are refused.
+const JUDGEMENTS: usize = 4;
 
 /// How long to wait for news of a leader before asking again.
 pub(crate) const RETRY_PAUSE: Duration = Duration::from_millis(100);

@@ -5,13 +5,17 @@
 //! `campanile_core` happens here and nowhere else. This folder must not know axum, the cluster or the clock: an instant
 //! that matters is a parameter.
 
-pub mod cluster;
+pub mod apply;
 pub mod backfill;
+pub mod calendar;
+pub mod cluster;
 pub mod definition;
+pub mod diff;
 pub mod draft;
 pub mod exclusion;
 pub mod firing;
 pub mod ledger;
+pub mod mark;
 pub mod orders;
 pub mod page;
 pub mod patch;
@@ -19,6 +23,7 @@ pub mod payload;
 pub mod policy;
 pub mod preview;
 pub mod read;
+pub mod revision;
 pub mod schedule;
 pub mod spec;
 pub mod target;

@@ -208,6 +208,60 @@ fn explain_speaks_without_a_cluster_and_points_at_what_is_wrong() {
 }
 
 #[test]
+fn explain_speaks_of_rules_and_of_what_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let ics = dir.path().join("closed.ics");
+    let event = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20260327\nEND:VEVENT\nEND:VCALENDAR\n";
+    std::fs::write(&ics, event).unwrap();
+    let ics = ics.display().to_string();
+    let rule = [
+        "explain",
+        "RRULE:FREQ=MONTHLY;BYDAY=-1FR",
+        "--start",
+        "2026-01-30T09:00:00",
+        "--tz",
+        "Europe/Berlin",
+    ];
+    let more = [
+        "--after",
+        "2026-02-01T00:00:00Z",
+        "-c",
+        "3",
+        "--exclude",
+        "2026-02-27",
+        "--exclude",
+        &ics,
+        "-o",
+        "json",
+    ];
+    let ran = cli(&[rule.as_slice(), more.as_slice()].concat());
+    let answer: Value = serde_json::from_str(&ran.out).unwrap();
+    let locals: Vec<&str> =
+        answer["next"].as_array().unwrap().iter().map(|next| next["local"].as_str().unwrap()).collect();
+    assert_eq!(
+        locals,
+        ["2026-04-24T09:00:00+02:00", "2026-05-29T09:00:00+02:00", "2026-06-26T09:00:00+02:00"],
+        "{}",
+        ran.err
+    );
+    assert!(answer["text"].as_str().unwrap().contains("last Friday"), "{}", answer["text"]);
+    assert!(answer["text"].as_str().unwrap().contains("not on 2026-02-27"), "{}", answer["text"]);
+
+    let all = cli(&["explain", "0 2 * * *", "--exclude", "* 2 * * *"]);
+    assert_eq!(all.exit, Exit::Done);
+    assert!(all.err.contains("leave out everything"), "{}", all.err);
+    let wrong = cli(&["explain", "0 2 * * *", "--exclude", "61 * * * *"]);
+    assert!(wrong.err.contains("\n  61 * * * *\n  ^ column 1\n"), "{}", wrong.err);
+    let wrong = cli(&["explain", "FREQ=YERLY", "--start", "2026-01-30T09:00:00"]);
+    assert_eq!(wrong.exit, Exit::Failed);
+    for args in
+        [["explain", "FREQ=DAILY"].as_slice(), &["explain", "0 2 * * *", "--start", "2026-01-30T09:00:00"]]
+    {
+        assert_eq!(cli(args).exit, Exit::Usage, "{args:?}");
+    }
+}
+
+#[test]
 fn an_import_prints_what_put_reads_and_applies_the_same() {
     let node = Node::start(|_| answer(201, json!({})));
     let crontab = "@reboot x\n*/5 * * * * /opt/sync.sh a%b\nMAILTO=me\n";

@@ -3,7 +3,9 @@
 //! Nothing here acts: names, instants and durations are parsed at this edge, so that a typing error is exit code 2 and
 //! never a request.
 
+mod calendar;
 mod import;
+mod past;
 mod reading;
 mod schedule;
 
@@ -13,12 +15,14 @@ use campanile_core::cron::parse_instant;
 use campanile_core::time::{Span, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use calendar::{CalendarArgs, CalendarCommand, CalendarPutArgs};
 pub use import::{ImportArgs, ImportCommand, ImportCrontabArgs, ImportDkronArgs, ImportFrom, ImportK8sArgs};
+pub use past::{BackfillArgs, BackfillCommand, FillArgs, MarkArgs, RerunArgs, RevisionsArgs};
 pub use reading::{
     ClusterArgs, ClusterCommand, ExplainArgs, FiringArgs, FiringCommand, HealthArgs, LedgerArgs,
     LedgerCommand, LedgerFormat,
 };
-pub use schedule::{CreateArgs, ScheduleArgs, ScheduleCommand, ScheduleState, Sort, TriggerArgs};
+pub use schedule::{CreateArgs, ScheduleArgs, ScheduleCommand, ScheduleState, SetArgs, Sort, TriggerArgs};
 
 /// `campanile`: a highly available cron. Nodes, their users and their operators share this one binary.
 #[derive(Debug, Parser)]
@@ -28,7 +32,7 @@ pub use schedule::{CreateArgs, ScheduleArgs, ScheduleCommand, ScheduleState, Sor
     about = "A highly available cron: three nodes, every firing committed before anything happens"
 )]
 #[command(after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 not allowed, \
-    6 no node or no quorum reached, 7 timed out, 8 the triggered firing failed (trigger --wait).")]
+    6 no node or no quorum reached, 7 timed out, 8 a firing that was waited for failed (--wait).")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -50,11 +54,15 @@ pub enum Command {
     },
     /// Schedules: list, look at, define, pause, trigger
     Schedule(ScheduleArgs),
+    /// Calendars: named exclusions, shared by schedules
+    Calendar(CalendarArgs),
+    /// Backfills: ranges of instants that are gone through again (`schedule backfill` begins one)
+    Backfill(BackfillArgs),
     /// Firings: what happened to each decided instant
     Firing(FiringArgs),
     /// The ledger: every fact in the order of the log
     Ledger(LedgerArgs),
-    /// Say what a cron pattern means, offline: English, next instants, daylight saving, warnings
+    /// Say what a cron pattern or a recurrence rule means, offline: English, next instants, daylight saving, warnings
     Explain(ExplainArgs),
     /// Turn what another scheduler has into schedules
     Import(ImportArgs),

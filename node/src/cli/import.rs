@@ -9,7 +9,8 @@ use serde_json::json;
 use super::args::{Connect, Format, ImportArgs, ImportCommand, ImportCrontabArgs, ImportFrom};
 use super::cell::plain;
 use super::failure::{Exit, Failure};
-use super::put::{Document, put_each};
+use super::files::Document;
+use super::put::{Mode, put_each};
 use super::session::{connect, path_of, read_file};
 use super::{Io, document};
 use crate::client::{Call, Condition};
@@ -136,10 +137,11 @@ async fn apply(connection: &Connect, file: &str, import: Import, io: &mut Io<'_>
     let client = connect(connection)?;
     let (paused, running): (Vec<Found>, Vec<Found>) =
         import.schedules.into_iter().partition(|found| found.paused);
-    put_each(&client, &documents(file, running)?, &Condition::None, Format::Table, io).await?;
+    put_each(&client, &documents(file, running)?, &Condition::None, Mode::Real, Format::Table, io).await?;
     // Each is paused as soon as it is there, and none is put once one could not be.
     for document in documents(file, paused)? {
-        put_each(&client, std::slice::from_ref(&document), &Condition::None, Format::Table, io).await?;
+        put_each(&client, std::slice::from_ref(&document), &Condition::None, Mode::Real, Format::Table, io)
+            .await?;
         let body = json!({ "note": "it did not run where it was imported from" });
         client.send(&Call::post(format!("{}/pause", path_of(&document.name)), body)).await?;
         writeln!(io.out, "paused {}", document.name)?;

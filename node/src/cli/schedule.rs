@@ -11,7 +11,7 @@ use super::cell::{self, at};
 use super::failure::Failure;
 use super::list::{Column, Kind, pairs};
 use super::session::{connect, name_of, path_of, print_list, print_one, tell_warnings};
-use super::{Io, create, preview, put, trigger};
+use super::{Io, apply, backfill, create, diff, mark, preview, put, revisions, trigger};
 use crate::client::{Call, Client};
 
 static SCHEDULES: Kind = Kind {
@@ -35,7 +35,14 @@ pub(super) async fn run(args: ScheduleArgs, io: &mut Io<'_>) -> Result<(), Failu
             print_list(&client, call, limit, &SCHEDULES, format, io).await
         }
         ScheduleCommand::Get { names } => get(&client, &names, format, io).await,
-        ScheduleCommand::Put { files, if_match } => put::run(&client, &files, if_match, format, io).await,
+        ScheduleCommand::Put { files, if_match, dry_run } => {
+            let mode = if dry_run { put::Mode::Dry } else { put::Mode::Real };
+            put::run(&client, &files, if_match, mode, format, io).await
+        }
+        ScheduleCommand::Apply { set, dry_run } => {
+            apply::run(&client, &set.files, set.label, dry_run, format, io).await
+        }
+        ScheduleCommand::Diff { set } => diff::run(&client, &set.files, set.label, format, io).await,
         ScheduleCommand::Create(args) => create::run(&client, &args, format, io).await,
         ScheduleCommand::Rm { names } => rm(&client, &names, format, io).await,
         ScheduleCommand::Pause { name, note, until } => {
@@ -43,9 +50,12 @@ pub(super) async fn run(args: ScheduleArgs, io: &mut Io<'_>) -> Result<(), Failu
             act(&client, &name, "pause", body, "paused", format, io).await
         }
         ScheduleCommand::Resume { name, catch_up } => {
-            act(&client, &name, "resume", json!({ "catch_up": catch_up }), "resumed", format, io).await
+            act(&client, &name, "resume", resume_body(catch_up), "resumed", format, io).await
         }
         ScheduleCommand::Trigger(args) => trigger::run(&client, args, format, io).await,
+        ScheduleCommand::Backfill(args) => backfill::create(&client, args, format, io).await,
+        ScheduleCommand::Mark(args) => mark::run(&client, args, format, io).await,
+        ScheduleCommand::Revisions(args) => revisions::run(&client, args, format, io).await,
         ScheduleCommand::Next { name, count, after } => {
             let call = Call::get(format!("{}/next", path_of(&name))).query("count", &count);
             let answer = client.send(&call.query_if("after", after.map(instant_text))).await?;
@@ -97,7 +107,7 @@ async fn get(
 }
 
 /// What stands between two documents of one stream.
-fn separate(io: &mut Io<'_>, format: Format) -> std::io::Result<()> {
+pub(super) fn separate(io: &mut Io<'_>, format: Format) -> std::io::Result<()> {
     match format {
         Format::Table => writeln!(io.out),
         Format::Yaml => writeln!(io.out, "---"),
@@ -126,6 +136,7 @@ fn overview(schedule: &Value, etag: Option<&str>) -> Vec<(&'static str, String)>
         ("Last", last(schedule)),
         ("Failures in a row", at(schedule, "/status/consecutive_failures")),
         ("Running", at(schedule, "/status/running")),
+        ("Waiting", at(schedule, "/status/waiting")),
         ("Target", target),
         ("Payload", at(schedule, "/payload")),
         ("Overlap", at(schedule, "/overlap")),
@@ -144,7 +155,7 @@ fn overview(schedule: &Value, etag: Option<&str>) -> Vec<(&'static str, String)>
 }
 
 /// The specs as one would write them; options only where they are not the default.
-fn specs(schedule: &Value) -> String {
+pub(super) fn specs(schedule: &Value) -> String {
     let specs = schedule.get("specs").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     specs.iter().map(spec).collect::<Vec<_>>().join("; ")
 }
@@ -189,6 +200,11 @@ fn pause_body(note: Option<String>, until: Option<Timestamp>) -> Value {
         body["until"] = instant_text(until).into();
     }
     body
+}
+
+/// What is not said is left to the definition.
+fn resume_body(catch_up: Option<bool>) -> Value {
+    catch_up.map_or_else(|| json!({}), |catch_up| json!({ "catch_up": catch_up }))
 }
 
 async fn act(

@@ -37,7 +37,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
 }
 
 /// The headers of a request that a handler of a write looks at: these travel to the leader.
-const CONDITIONS: [HeaderName; 2] = [header::IF_MATCH, header::IF_NONE_MATCH];
+const CONDITIONS: [HeaderName; 3] = [header::IF_MATCH, header::IF_NONE_MATCH, header::CONTENT_TYPE];
 
 /// A header that may be there once.
 pub(crate) fn one_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Problem> {
@@ -52,7 +52,7 @@ pub(crate) fn one_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Resul
     }
 }
 
-/// The conditions of a write as they came, for the handlers of the leader.
+/// The conditions of a write, and what its body is, as they came, for the handlers of the leader.
 pub(crate) fn conditions(headers: &HeaderMap) -> Result<BTreeMap<String, String>, Problem> {
     let mut given = BTreeMap::new();
     for name in CONDITIONS {

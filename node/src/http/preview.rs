@@ -8,7 +8,6 @@ use super::App;
 use super::answer::{Answered, ok};
 use super::body::read_body;
 use super::query::Params;
-use crate::problem::{Code, Problem};
 use crate::wire::payload::Body as JsonBody;
 use crate::wire::preview::{Preview, PreviewRequest, read_question};
 
@@ -20,12 +19,10 @@ use crate::wire::preview::{Preview, PreviewRequest, read_question};
 )]
 pub(crate) async fn preview(State(app): State<App>, uri: Uri, body: Body) -> Answered {
     Params::of(uri.query()).close()?;
-    let question = read_question(&JsonBody::parse(&read_body(body).await?)?)?;
-    // Rare patterns are searched far ahead: not on a thread that others wait for.
-    let told = tokio::task::spawn_blocking(move || {
-        let machine = app.service.quorum().view();
-        app.service.preview(&machine, &question)
-    })
-    .await;
-    ok(&told.unwrap_or_else(|_| Err(Problem::new(Code::Internal, "evaluating the specs panicked")))?)
+    let body = read_body(body).await?;
+    let told = app.service.think(move |service| {
+        let question = read_question(&JsonBody::parse(&body)?)?;
+        service.preview(&service.quorum().view(), &question)
+    });
+    ok(&told.await?)
 }

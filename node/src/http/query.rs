@@ -59,6 +59,11 @@ impl Params {
         })
     }
 
+    /// `true` or `false`; `false` when it is left out.
+    pub(crate) fn flag(&mut self, name: &'static str) -> Result<bool, Problem> {
+        Ok(self.word(name, &["true", "false"])? == Some("true"))
+    }
+
     /// How many items a page has.
     pub(crate) fn limit(&mut self) -> Result<usize, Problem> {
         Ok(self.number("limit", 1, MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT))

@@ -4,27 +4,28 @@ use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use campanile_core::definition::ScheduleName;
-use campanile_core::plan::{PauseUntil, ResumeFrom};
+use campanile_core::plan::PauseUntil;
 use campanile_core::reply::Change;
 
 use super::App;
 use super::answer::{Answered, json, ok, with_etag};
 use super::conditions::{Named, condition};
+use super::firings::as_decided;
 use super::query::Params;
 use crate::problem::Problem;
 use crate::service::list::{Filter, Sort};
 use crate::service::schedules::{Answer, no_such};
-use crate::service::show::Depth;
 use crate::service::write::Caller;
 use crate::wire::definition::Definition;
+use crate::wire::diff::DryRun;
 use crate::wire::draft;
 use crate::wire::firing::Firing;
 use crate::wire::orders::{self, Pause, Resume, Trigger};
 use crate::wire::page::Page;
 use crate::wire::payload::Body;
-use crate::wire::preview::{DEFAULT_COUNT, MAX_COUNT, NextInstant};
+use crate::wire::preview::{DEFAULT_COUNT, MAX_COUNT, NextInstants};
 use crate::wire::schedule::{STATES, Schedule};
 
 /// List schedules with their status.
@@ -81,8 +82,9 @@ pub(crate) async fn get(State(app): State<App>, Named(name): Named, uri: Uri) ->
     params.close()?;
     let machine = app.service.read(consistency).await?;
     let schedule = machine.named(&name).ok_or_else(|| no_such(&name))?;
-    let shown = app.service.show(&machine, schedule, Depth::Whole);
-    Ok(with_etag(json(StatusCode::OK, &shown), schedule.updated_index))
+    let (schedule, index) = (schedule.clone(), schedule.updated_index);
+    let shown = app.service.show_whole(machine, schedule).await?;
+    Ok(with_etag(json(StatusCode::OK, &shown), index))
 }
 
 /// Create a schedule, or replace its definition.
@@ -90,6 +92,7 @@ pub(crate) async fn get(State(app): State<App>, Named(name): Named, uri: Uri) ->
     put, path = "/v1/schedules/{namespace}/{name}", operation_id = "put_schedule", tag = "schedules",
     params(
         ("namespace" = String, Path), ("name" = String, Path),
+        ("dry_run" = Option<bool>, Query, description = "`true`: checks everything, says what would change (`DryRun`), and stores nothing."),
         ("If-Match" = Option<String>, Header, description = "Only if this is its `ETag`."),
         ("If-None-Match" = Option<String>, Header, description = "`*`: create only."),
         ("Idempotency-Key" = Option<String>, Header, description = "The same key gets the same answer for 24 hours."),
@@ -97,7 +100,7 @@ pub(crate) async fn get(State(app): State<App>, Named(name): Named, uri: Uri) ->
     ),
     request_body(content = Definition, description = "Fields that answers add are accepted and ignored."),
     responses(
-        (status = 200, description = "Replaced, or equal to what it was.", body = Schedule),
+        (status = 200, description = "Replaced, or equal to what it was.", body = PutAnswer),
         (status = 201, description = "Created.", body = Schedule),
     ),
 )]
@@ -109,10 +112,28 @@ pub(crate) async fn put(
     headers: HeaderMap,
     body: Bytes,
 ) -> Answered {
-    Params::of(uri.query()).close()?;
-    let definition = draft::read(&Body::parse(&body)?, &name)?;
-    let written = app.service.put(&caller, name, condition(&headers)?, definition).await?;
-    Ok(answer(&app, &written))
+    let mut params = Params::of(uri.query());
+    let dry_run = params.flag("dry_run")?;
+    params.close()?;
+    let condition = condition(&headers)?;
+    let of = name.clone();
+    let definition = app.service.think_for_write(move |_| draft::read(&Body::parse(&body)?, &of)).await?;
+    if dry_run {
+        return ok(&app.service.put_dry(name, condition, definition).await?);
+    }
+    let written = app.service.put(&caller, name, condition, definition).await?;
+    answer(&app, &written).await
+}
+
+/// Either answer of a put.
+#[derive(serde::Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it is the schema of two answers, each of which is written as itself")]
+pub(crate) enum PutAnswer {
+    /// How it stands now.
+    Schedule(Box<Schedule>),
+    /// With `dry_run=true`: what would change.
+    DryRun(DryRun),
 }
 
 /// Change some fields of a definition (RFC 7396: what is named changes, `null` goes back to the default).
@@ -138,7 +159,7 @@ pub(crate) async fn patch(
     Params::of(uri.query()).close()?;
     let change = Body::parse(&body)?;
     let written = app.service.patch(&caller, name, condition(&headers)?, &change).await?;
-    Ok(answer(&app, &written))
+    answer(&app, &written).await
 }
 
 /// Remove a schedule. Idempotent: what is gone stays gone.
@@ -185,7 +206,7 @@ pub(crate) async fn pause(
     Params::of(uri.query()).close()?;
     let (note, until) = orders::read_pause(&Body::parse(&body)?)?;
     let written = app.service.pause(&caller, name, PauseUntil { note, until }).await?;
-    Ok(answer(&app, &written))
+    answer(&app, &written).await
 }
 
 /// Decide the instants of a schedule again.
@@ -207,12 +228,12 @@ pub(crate) async fn resume(
     body: Bytes,
 ) -> Answered {
     Params::of(uri.query()).close()?;
-    let from = if orders::read_resume(&Body::parse(&body)?)? { ResumeFrom::Mark } else { ResumeFrom::Now };
+    let from = orders::read_resume(&Body::parse(&body)?)?;
     let written = app.service.resume(&caller, name, from).await?;
-    Ok(answer(&app, &written))
+    answer(&app, &written).await
 }
 
-/// Fire once, now.
+/// Fire once, now: in its own name, or in that of an instant that is past.
 #[utoipa::path(
     post, path = "/v1/schedules/{namespace}/{name}/trigger", operation_id = "trigger_schedule", tag = "schedules",
     params(
@@ -233,9 +254,7 @@ pub(crate) async fn trigger(
     Params::of(uri.query()).close()?;
     let order = orders::read_trigger(&Body::parse(&body)?)?;
     let id = app.service.trigger(&caller, name, order).await?;
-    let told = app.service.firing(app.service.quorum().view(), id).await?;
-    let firing = told
-        .ok_or_else(|| Problem::not_found(format!("firing {id} was decided, and retention has passed it")))?;
+    let firing = as_decided(&app, id).await?;
     Ok(json(StatusCode::ACCEPTED, &firing))
 }
 
@@ -248,7 +267,7 @@ pub(crate) async fn trigger(
         ("after" = Option<String>, Query, description = "Strictly after this instant; now by default."),
         ("consistency" = Option<String>, Query, description = "`linearizable` (default) or `stale`."),
     ),
-    responses((status = 200, description = "The instants, with how each stands to daylight saving.", body = Page<NextInstant>)),
+    responses((status = 200, description = "The instants, with how each stands to daylight saving.", body = NextInstants)),
 )]
 pub(crate) async fn next(State(app): State<App>, Named(name): Named, uri: Uri) -> Answered {
     let mut params = Params::of(uri.query());
@@ -259,16 +278,16 @@ pub(crate) async fn next(State(app): State<App>, Named(name): Named, uri: Uri) -
     let machine = app.service.read(consistency).await?;
     let schedule = machine.named(&name).ok_or_else(|| no_such(&name))?;
     let after = after.unwrap_or_else(|| app.service.now());
-    let items = app.service.next(&machine, &schedule.definition, after, count)?;
-    ok(&Page { items, next_page_token: None })
+    let definition = schedule.definition.clone();
+    ok(&app.service.think(move |service| service.next(&machine, &definition, after, count)).await?)
 }
 
 /// A schedule after a write, with its entity tag.
-fn answer(app: &App, written: &Answer) -> Response {
+async fn answer(app: &App, written: &Answer) -> Answered {
     let status = if written.written.change == Change::Created { StatusCode::CREATED } else { StatusCode::OK };
     let machine = app.service.quorum().view();
-    let shown = app.service.show(&machine, &written.schedule, Depth::Whole);
-    with_etag(json(status, &shown), written.schedule.updated_index)
+    let shown = app.service.show_whole(machine, written.schedule.clone()).await?;
+    Ok(with_etag(json(status, &shown), written.schedule.updated_index))
 }
 
 /// The schedule that a path names, as it is known to a reader.

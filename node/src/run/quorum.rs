@@ -8,7 +8,7 @@ use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
 use campanile_core::reply::Reply;
 use campanile_core::time::{Span, Timestamp};
-use campanile_raft::{Consensus, ForwardError, Member, MembershipError, Office, ProposeError};
+use campanile_raft::{COMMAND_LIMIT, Consensus, ForwardError, Member, MembershipError, Office, ProposeError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
@@ -188,8 +188,7 @@ fn undone(error: ProposeError) -> Undone {
     match error {
         ProposeError::NotLeader { .. } => Undone::NotSent(error.to_string()),
         ProposeError::Busy => Undone::Busy,
-        // The edge bounds definitions, so this is a sum of plans that no user can mend; nothing happened.
-        ProposeError::TooLarge { .. } => Undone::NotSent(error.to_string()),
+        ProposeError::TooLarge { bytes } => Undone::TooLarge { bytes, most: COMMAND_LIMIT },
         ProposeError::Unknown(why) => Undone::Unknown(why),
         ProposeError::Stopped(why) => Undone::Stopped(why),
     }

@@ -117,7 +117,7 @@ impl From<&Undone> for Unfinished {
         match undone {
             Undone::Unknown(why) => Self::unknown(why),
             Undone::NotSent(why) | Undone::Stopped(why) => Self::not_sent(why),
-            Undone::Busy => Self::not_sent(&undone.to_string()),
+            Undone::Busy | Undone::TooLarge { .. } => Self::not_sent(&undone.to_string()),
         }
     }
 }

@@ -80,6 +80,14 @@ pub enum Undone {
     /// Certainly nothing happened: too many proposals are under way.
     #[error("too many requests are under way")]
     Busy,
+    /// Certainly nothing happened, and never will: it is larger than an entry of the log may be.
+    #[error("as one entry of the log this has {bytes} bytes, and an entry has at most {most}")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The bound.
+        most: usize,
+    },
     /// It may have happened. Look again under the same key.
     #[error("unknown: {0}")]
     Unknown(String),

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use campanile_core::command::{Body, Condition};
-use campanile_core::definition::{Definition, ScheduleName};
+use campanile_core::definition::{CatchUp, CatchUpMode, Definition, ScheduleName};
 use campanile_core::firing::FiringId;
 use campanile_core::machine::Machine;
 use campanile_core::plan::{PauseUntil, Planner, ResumeFrom, Wanted};
@@ -14,6 +14,7 @@ use campanile_core::schedule::Schedule;
 use campanile_core::time::Timestamp;
 
 use super::Service;
+use super::judge::cannot_evaluate;
 use super::write::{Caller, Failure, PlanWrite, Planned};
 use crate::problem::{Code, Problem};
 use crate::wire;
@@ -47,21 +48,19 @@ impl Service {
     ) -> Result<Answer, Failure> {
         let wanted = Wanted { name: name.clone(), condition, request: caller.request() };
         let definition = Arc::new(definition);
+        let machine = self.quorum().view();
+        if !is_remembered(&machine, &wanted) {
+            let (current, judged) = (machine.named(&name).cloned(), definition.clone());
+            self.think_for_write(move |service| service.judge_one(&machine, current.as_deref(), &judged))
+                .await?;
+        }
         let plan: PlanWrite = Arc::new(move |planner, at, machine| {
             match plan_put(planner, at, machine, wanted.clone(), &definition) {
                 Ok(body) => Planned::Propose(Box::new(body)),
                 Err(problem) => Planned::Refuse(problem),
             }
         });
-        let reply = self.write(caller, plan).await.map_err(|failure| match failure {
-            // RFC 9110 §13.1.1: a tag is asked for, and nothing has one.
-            Failure::Problem(problem) if problem.code == Code::NotFound => Problem::new(
-                Code::VersionConflict,
-                format!("If-Match asks for a version of {name}, and it does not exist"),
-            )
-            .into(),
-            other => other,
-        })?;
+        let reply = self.write(caller, plan).await.map_err(|failure| absent(&name, failure))?;
         self.answer(&name, &reply).map_err(Failure::from)
     }
 
@@ -84,7 +83,8 @@ impl Service {
             }
             let current = machine.named(&name).ok_or_else(|| no_such(&name))?;
             let merged = merge(&current.definition, change);
-            let definition = draft::read(&merged, &name)?;
+            let of = name.clone();
+            let definition = self.think_for_write(move |_| draft::read(&merged, &of)).await?;
             let seen = match condition {
                 Condition::None => Condition::Unchanged(current.updated_index),
                 given => given,
@@ -136,7 +136,7 @@ impl Service {
         self.answer(&name, &reply).map_err(Failure::from)
     }
 
-    /// Decides them again.
+    /// Decides them again; when nothing is said about it, from where the definition has it.
     ///
     /// # Errors
     /// As [`Service::write`].
@@ -144,11 +144,13 @@ impl Service {
         self: &Arc<Self>,
         caller: &Caller,
         name: ScheduleName,
-        from: ResumeFrom,
+        from: Option<ResumeFrom>,
     ) -> Result<Answer, Failure> {
         let wanted = Wanted { name: name.clone(), condition: Condition::None, request: caller.request() };
-        let plan: PlanWrite =
-            Arc::new(move |planner, at, machine| propose(planner.resume(machine, at, wanted.clone(), from)));
+        let plan: PlanWrite = Arc::new(move |planner, at, machine| {
+            let from = from.unwrap_or_else(|| usual_resume(machine, &wanted.name));
+            propose(planner.resume(machine, at, wanted.clone(), from))
+        });
         let reply = self.write(caller, plan).await?;
         self.answer(&name, &reply).map_err(Failure::from)
     }
@@ -163,20 +165,16 @@ impl Service {
         name: ScheduleName,
         order: TriggerOrder,
     ) -> Result<FiringId, Failure> {
+        let TriggerOrder { instead, nominal } = order;
+        if let Some(nominal) = nominal {
+            return self.trigger_at(caller, name, nominal, instead).await;
+        }
         let wanted = Wanted { name, condition: Condition::None, request: caller.request() };
         let plan: PlanWrite = Arc::new(move |planner, at, machine| {
-            let body = planner.trigger(machine, at, wanted.clone(), order.payload.clone(), order.overlap);
+            let body = planner.trigger(machine, at, wanted.clone(), instead.payload.clone(), instead.overlap);
             body.map_or(Planned::NextMillisecond, propose)
         });
-        match self.write(caller, plan).await? {
-            Reply::Fired(id) => Ok(id),
-            Reply::Overlapped => Err(Problem::new(
-                Code::Overlap,
-                "another firing of the schedule runs, and its overlap is \"skip\"; trigger with {\"overlap\": \"allow\"} to run beside it",
-            )
-            .into()),
-            other => Err(unexpected(&other)),
-        }
+        fired(&self.write(caller, plan).await?)
     }
 
     /// The schedule that a reply speaks of, as it stands now.
@@ -207,17 +205,35 @@ fn plan_put(
         let fires = |nominal| nominal > at || (current.is_none() && planner.reaches(definition, nominal, at));
         draft::refuse_past(definition, fires)?;
     }
-    planner.put(machine, at, wanted, definition.clone()).map_err(|bad| {
-        Problem::new(
-            Code::InvalidSchedule,
-            format!("/specs/{} cannot be evaluated: {}", bad.place, bad.error),
+    planner
+        .put(machine, at, wanted, definition.clone())
+        .map_err(|bad| cannot_evaluate(&bad, &definition.specs, &definition.exclude))
+}
+
+/// RFC 9110 §13.1.1: a tag is asked for, and nothing has one.
+pub(super) fn absent(name: &ScheduleName, failure: Failure) -> Failure {
+    match failure {
+        Failure::Problem(problem) if problem.code == Code::NotFound => Problem::new(
+            Code::VersionConflict,
+            format!("If-Match asks for a version of {name}, and it does not exist"),
         )
-    })
+        .into(),
+        other => other,
+    }
 }
 
 /// A request that was answered before gets the same answer, whatever the time is now.
 fn is_remembered(machine: &Machine, wanted: &Wanted) -> bool {
     matches!(machine.requests().recall(&wanted.request), Ok(Some(_)))
+}
+
+/// `{all, unlimited}` is `automatic_backfill`: start and resume walk from the last instant that was decided (`SEMANTICS` §4).
+fn usual_resume(machine: &Machine, name: &ScheduleName) -> ResumeFrom {
+    const AUTOMATIC: CatchUp = CatchUp { mode: CatchUpMode::All, window: None };
+    match machine.named(name) {
+        Some(schedule) if schedule.definition.policy.catch_up == AUTOMATIC => ResumeFrom::Mark,
+        _ => ResumeFrom::Now,
+    }
 }
 
 fn merge(current: &Definition, change: &JsonBody) -> JsonBody {
@@ -247,7 +263,20 @@ pub fn no_such(name: &ScheduleName) -> Problem {
     Problem::not_found(format!("there is no schedule {name}"))
 }
 
-fn unexpected(reply: &Reply) -> Failure {
+/// The firing that a user has asked for.
+pub(super) fn fired(reply: &Reply) -> Result<FiringId, Failure> {
+    match reply {
+        Reply::Fired(id) => Ok(*id),
+        Reply::Overlapped => Err(Problem::new(
+            Code::Overlap,
+            "another firing of the schedule runs, and its overlap is \"skip\"; ask with {\"overlap\": \"allow\"} to run beside it",
+        )
+        .into()),
+        other => Err(unexpected(other)),
+    }
+}
+
+pub(super) fn unexpected(reply: &Reply) -> Failure {
     defect(reply).into()
 }
 

@@ -3,10 +3,11 @@
 //! Every write carries a key, the client's or one drawn here, so that whoever does not know what became of it may simply
 //! ask again. It must not act anywhere but in the log.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use campanile_core::command::{Body, Request, RequestKey};
+use campanile_core::firing::Kind;
 use campanile_core::machine::Machine;
 use campanile_core::plan::Planner;
 use campanile_core::reply::{Fingerprint, Rejection, Reply};
@@ -20,7 +21,7 @@ use crate::problem::{Code, Problem};
 
 /// How often a write that was overtaken is planned again before it gives up: each round loses only to another write of
 /// the same schedule, or to a tick of it.
-const ROUNDS: usize = 32;
+pub(super) const ROUNDS: usize = 32;
 /// A trigger whose millisecond is taken asks again after the next.
 const NEXT_MILLISECOND: Duration = Duration::from_millis(2);
 /// How long the answer to a client's key is remembered (`API.md`).
@@ -146,22 +147,37 @@ impl Service {
     /// # Errors
     /// The refusal as a problem; or that it was not, or may have been, done.
     pub async fn write(self: &Arc<Self>, caller: &Caller, plan: PlanWrite) -> Result<Reply, Failure> {
+        self.write_or(caller, plan, refused).await
+    }
+
+    /// The same for a write of which `refused` says what a user hears of a refusal.
+    ///
+    /// # Errors
+    /// As [`Service::write`].
+    pub(super) async fn write_or(
+        self: &Arc<Self>,
+        caller: &Caller,
+        plan: PlanWrite,
+        refused: impl Fn(Rejection) -> Failure,
+    ) -> Result<Reply, Failure> {
         let mut now = self.now();
         for _ in 0..ROUNDS {
             // What was answered is a fact of the log, whatever the state is now; only what is new is planned.
-            match self.quorum().view().requests().recall(&caller.request()) {
-                Ok(Some(reply)) => return Ok(reply),
-                Err(rejection) => return Err(refused(rejection)),
-                Ok(None) => {}
+            if let Some(reply) = self.recall(caller)? {
+                return Ok(reply);
             }
-            match self.try_write(caller, now, &plan).await? {
+            match self.try_write(caller, now, &plan, &refused).await? {
                 Tried::Answered(reply) => return Ok(reply),
                 Tried::Overtaken => now = self.now(),
                 Tried::TooEarly => now = self.next_millisecond().await,
             }
         }
-        Err(Problem::new(Code::RateLimited, "others changed the same schedule in every try; ask again")
-            .into())
+        Err(overtaken())
+    }
+
+    /// The answer that this very request got before.
+    pub(super) fn recall(&self, caller: &Caller) -> Result<Option<Reply>, Failure> {
+        self.quorum().view().requests().recall(&caller.request()).map_err(refused)
     }
 
     /// The wall clock brings the next millisecond by itself. One that was set back would let a user wait for as long as
@@ -172,18 +188,23 @@ impl Service {
         if now < log { log.successor() } else { now }
     }
 
-    async fn try_write(
+    pub(super) async fn try_write(
         self: &Arc<Self>,
         caller: &Caller,
         now: Timestamp,
         plan: &PlanWrite,
+        refused: &impl Fn(Rejection) -> Failure,
     ) -> Result<Tried, Failure> {
         let said = Arc::new(Mutex::new(None));
-        let (service, plan, saying) = (self.clone(), plan.clone(), said.clone());
+        let kind = Arc::new(OnceLock::new());
+        let (service, plan, saying, asked) = (self.clone(), plan.clone(), said.clone(), kind.clone());
         let propose = Box::new(move |at: Timestamp, machine: &Machine| {
             let planned = plan(&mut service.planner(), at, machine);
             match planned {
-                Planned::Propose(body) => return Some(*body),
+                Planned::Propose(body) => {
+                    kind_of(&body).map(|kind| asked.set(kind));
+                    return Some(*body);
+                }
                 other => *saying.lock().unwrap_or_else(PoisonError::into_inner) = Some(other),
             }
             None
@@ -194,9 +215,18 @@ impl Service {
             Ok(Err(Undone::Busy)) => {
                 Err(Problem::new(Code::RateLimited, "too many requests are under way; ask again").into())
             }
+            Ok(Err(too_large @ Undone::TooLarge { .. })) => Err(too_large_for_the_log(&too_large)),
             Ok(Err(undone)) => Err(Failure::Undone(undone)),
-            Ok(Ok(Some(Reply::Rejected(rejection)))) => after_rejection(rejection),
-            Ok(Ok(Some(reply))) => Ok(Tried::Answered(reply)),
+            Ok(Ok(Some(Reply::Rejected(rejection)))) => match rejection {
+                Rejection::Raced | Rejection::ClockBehind(_) => Ok(Tried::Overtaken),
+                other => Err(refused(other)),
+            },
+            Ok(Ok(Some(reply))) => {
+                if let (Reply::Fired(_), Some(kind)) = (&reply, kind.get()) {
+                    self.count_fired(*kind);
+                }
+                Ok(Tried::Answered(reply))
+            }
             Ok(Ok(None)) => match said.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 Some(Planned::Refuse(problem)) => Err(problem.into()),
                 _ => Ok(Tried::TooEarly),
@@ -205,22 +235,38 @@ impl Service {
     }
 }
 
-/// What became of one try.
-enum Tried {
-    Answered(Reply),
-    Overtaken,
-    TooEarly,
-}
-
-fn after_rejection(rejection: Rejection) -> Result<Tried, Failure> {
-    match rejection {
-        Rejection::Raced | Rejection::ClockBehind(_) => Ok(Tried::Overtaken),
-        other => Err(refused(other)),
+/// The kind of the firing that a user asks for.
+fn kind_of(body: &Body) -> Option<Kind> {
+    match body {
+        Body::Trigger(_) => Some(Kind::Manual),
+        Body::Rerun(rerun) => Some(rerun.kind),
+        _ => None,
     }
 }
 
+/// What became of one try.
+pub(super) enum Tried {
+    /// This is the answer.
+    Answered(Reply),
+    /// Another command came first.
+    Overtaken,
+    /// Not in this very millisecond.
+    TooEarly,
+}
+
+/// The failure that others came first in every try.
+pub(super) fn overtaken() -> Failure {
+    Problem::new(Code::RateLimited, "others changed the same schedule in every try; ask again").into()
+}
+
+/// Nothing was proposed, and another try would not fit either.
+fn too_large_for_the_log(undone: &Undone) -> Failure {
+    let detail = format!("{undone}; do it in parts, each of which is atomic");
+    Problem::new(Code::PayloadTooLarge, detail).into()
+}
+
 /// What a user hears of a refusal.
-fn refused(rejection: Rejection) -> Failure {
+pub(super) fn refused(rejection: Rejection) -> Failure {
     let (code, why) = match rejection {
         Rejection::StaleEpoch(_) => {
             return Failure::Undone(Undone::NotSent("another leader has taken office".into()));

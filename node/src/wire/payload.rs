@@ -61,6 +61,22 @@ impl Body {
     }
 }
 
+#[derive(Deserialize)]
+struct SchedulesOnly<'a> {
+    #[serde(borrow)]
+    schedules: Vec<&'a RawValue>,
+}
+
+/// The items of the list `schedules` in a body, each with its payload as it was written; none when they cannot be read,
+/// which whoever looks at the tree of the body finds out.
+#[must_use]
+pub fn each_schedule(bytes: &[u8]) -> Vec<Body> {
+    let Ok(SchedulesOnly { schedules }) = serde_json::from_slice(bytes) else { return Vec::new() };
+    let bodies: Result<Vec<Body>, Problem> =
+        schedules.into_iter().map(|raw| Body::parse(raw.get().as_bytes())).collect();
+    bodies.unwrap_or_default()
+}
+
 fn no_json(wrong: &serde_json::Error) -> Problem {
     let (line, column) = (wrong.line(), wrong.column());
     let text = wrong.to_string();

@@ -59,6 +59,17 @@ pub struct Preview {
     pub warnings: Vec<Warning>,
 }
 
+/// The next instants of a stored schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NextInstants {
+    /// The instants.
+    pub items: Vec<NextInstant>,
+    /// The specs in English.
+    pub text: String,
+    /// Why there are fewer than were asked for, when there may be more.
+    pub warnings: Vec<Warning>,
+}
+
 /// A nominal instant to come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NextInstant {

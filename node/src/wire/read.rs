@@ -38,6 +38,18 @@ impl Flaws {
         self.add(pointer, format!("{what}: not supported by this version"), "leave it out");
     }
 
+    /// Takes over what was found wrong with a part that was read alone and stands at `pointer`.
+    pub(crate) fn take_over(&mut self, pointer: &str, problem: Problem) {
+        self.unknown_field |= problem.code == Code::UnknownField;
+        if problem.errors.is_empty() {
+            self.add(pointer, problem.detail, "write it as the reference of the API says");
+            return;
+        }
+        for flaw in problem.errors {
+            self.push(Flaw { pointer: format!("{pointer}{}", flaw.pointer), ..flaw });
+        }
+    }
+
     /// Nothing was found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -240,7 +252,7 @@ fn wrong_type(flaws: &mut Flaws, pointer: &str, wanted: &str, got: &Value) {
 }
 
 /// A name as a part of a JSON pointer (RFC 6901).
-fn escape(name: &str) -> String {
+pub(crate) fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 

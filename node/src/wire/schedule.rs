@@ -59,6 +59,8 @@ pub struct Status {
     pub running: u32,
     /// Firings that wait to begin.
     pub queued: u32,
+    /// Firings that wait for those before them to settle (`overlap`).
+    pub waiting: u32,
     /// Failed firings since the last success.
     pub consecutive_failures: u32,
     /// What is allowed and often not meant; lists of schedules leave it out.

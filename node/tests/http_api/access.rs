@@ -54,7 +54,7 @@ async fn health_and_the_page_need_no_token_and_the_page_keeps_schedules_to_itsel
     let page = api.get("/").await;
     assert!(page.text.contains("/v1/openapi.json") && !page.text.contains("secret-name"), "{}", page.text);
     let page = api.ask("GET", "/", &token, "").await;
-    assert!(page.text.contains("a/secret-name") && page.text.contains("Every 1m"), "{}", page.text);
+    assert!(page.text.contains("a/secret-name") && page.text.contains("Every minute"), "{}", page.text);
 }
 
 #[tokio::test]

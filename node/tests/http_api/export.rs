@@ -84,13 +84,13 @@ fn values() -> Vec<(&'static str, Value)> {
 }
 
 /// A node that serves, and the command line that asks it.
-struct Served {
-    api: Api,
+pub(crate) struct Served {
+    pub(crate) api: Api,
     url: String,
 }
 
 impl Served {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let api = Api::leader();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -100,7 +100,7 @@ impl Served {
     }
 
     /// Runs the command line on a thread of its own: it brings its runtime along.
-    async fn cli(&self, args: &[&str], input: &str) -> Ran {
+    pub(crate) async fn cli(&self, args: &[&str], input: &str) -> Ran {
         let args: Vec<String> =
             args.iter().chain(&["--endpoint", &self.url]).map(ToString::to_string).collect();
         let input = input.to_owned();
@@ -117,6 +117,8 @@ impl Served {
 #[tokio::test]
 async fn what_is_printed_can_be_put_again_and_changes_nothing() {
     let served = Served::start().await;
+    // One value of `exclude` names it.
+    assert_eq!(served.api.put("/v1/calendars/holidays-de", &json!({})).await.status, 201);
     let mut carried = BTreeSet::new();
     for (place, (field, value)) in values().into_iter().enumerate() {
         let mut body = minutely();
@@ -152,6 +154,14 @@ async fn what_is_printed_can_be_put_again_and_changes_nothing() {
             let put = served.cli(&["schedule", "put", "-f", "-"], &printed.out).await;
             assert_eq!(put.exit, Exit::Done, "{format} {}: {}\n{}", command[1], put.err, printed.out);
             assert_eq!(put.out.lines().count(), before.len(), "{format} {}", command[1]);
+            assert_eq!(served.all().await, before, "{format} {}", command[1]);
+            let applied = served.cli(&["schedule", "apply", "-f", "-"], &printed.out).await;
+            assert_eq!(applied.exit, Exit::Done, "{format} {}: {}", command[1], applied.err);
+            assert_eq!(applied.out.lines().count(), before.len(), "{format} {}", command[1]);
+            let same = applied.out.lines().all(|line| line.starts_with("unchanged a/s"));
+            assert!(same, "{format} {}: {}", command[1], applied.out);
+            let differs = served.cli(&["schedule", "diff", "-f", "-"], &printed.out).await;
+            assert_eq!((differs.exit, differs.out.as_str()), (Exit::Done, ""), "{format} {}", command[1]);
             assert_eq!(served.all().await, before, "{format} {}", command[1]);
         }
     }

@@ -2,12 +2,21 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod apply;
+mod backfills;
 mod bad_input;
+mod calendars;
+mod cli_sets;
 #[path = "../cli_support/mod.rs"]
 mod cli_support;
+mod dry_run;
 mod export;
 mod fake;
 mod firings;
+mod mark;
 mod openapi;
 mod relay;
+mod reruns;
+mod revisions;
 mod schedules;
+mod tables;

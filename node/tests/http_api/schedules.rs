@@ -144,7 +144,7 @@ async fn a_trigger_answers_with_its_firing_and_an_overlap_is_a_conflict() {
     assert_eq!(api.post("/v1/schedules/a/b/trigger", &json!({})).await.problem(), (409, "overlap"));
     let beside = api.post("/v1/schedules/a/b/trigger", &json!({"overlap": "allow"})).await;
     assert_ne!(beside.body["id"], fired.body["id"]);
-    let nominal = api.post("/v1/schedules/a/b/trigger", &json!({"nominal": "2026-12-01T00:00:00Z"})).await;
+    let nominal = api.post("/v1/schedules/a/b/trigger", &json!({"nominal": "2026-12-02T00:00:00Z"})).await;
     assert_eq!(nominal.body["errors"][0]["pointer"], "/nominal");
 }
 

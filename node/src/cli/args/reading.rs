@@ -4,6 +4,7 @@ use campanile_core::definition::ScheduleName;
 use campanile_core::time::{Span, Timestamp};
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::past::RerunArgs;
 use super::schedule::name;
 use super::{Connect, Output, instant, span};
 
@@ -48,6 +49,14 @@ pub enum FiringCommand {
         /// Its id, frg_…
         #[arg(value_name = "ID")]
         id: String,
+    },
+    /// Fire the instant of a firing once more, under the definition in force
+    Rerun(RerunArgs),
+    /// Cancel firings that are not settled: they end at once, and what their holders say later is refused
+    Cancel {
+        /// Their ids, frg_…
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
     },
 }
 
@@ -104,9 +113,15 @@ pub enum LedgerFormat {
 /// `campanile explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The pattern: five fields, six with seconds first, or a nickname such as @daily
-    #[arg(value_name = "CRON")]
+    /// A pattern of five fields, six with seconds first, or a nickname such as @daily; or a recurrence rule, RRULE:FREQ=…
+    #[arg(value_name = "CRON|RRULE")]
     pub cron: String,
+    /// The local date and time from which a rule counts, such as 2026-01-30T09:00:00
+    #[arg(long, value_name = "LOCAL")]
+    pub start: Option<String>,
+    /// Leave instants out: a pattern, dates (2026-12-25,2026-12-26) or a file FILE.ics; may be repeated
+    #[arg(long, value_name = "PATTERN|DATES|FILE.ics")]
+    pub exclude: Vec<String>,
     /// Its time zone, such as Europe/Berlin
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     pub tz: String,

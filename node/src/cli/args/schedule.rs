@@ -6,6 +6,7 @@ use campanile_core::definition::ScheduleName;
 use campanile_core::time::{Span, Timestamp};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
+use super::past::{FillArgs, MarkArgs, RevisionsArgs};
 use super::{Connect, Output, instant, pair, span};
 
 /// `campanile schedule …`.
@@ -55,12 +56,31 @@ pub enum ScheduleCommand {
     },
     /// Create or replace the schedules of a file: YAML or JSON, many documents, each put on its own
     Put {
-        /// A file; `-` reads standard input
+        /// A file, or a directory of them; `-` reads standard input
         #[arg(short, long = "file", value_name = "FILE", required = true)]
         files: Vec<PathBuf>,
         /// Replace only this revision (the ETag of an answer); for a single document
         #[arg(long, value_name = "ETAG")]
         if_match: Option<String>,
+        /// Say what would change, in fields and in ticks, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Create or replace the schedules of files and directories, all of them or none; with --prune, remove those that
+    /// carry a label and are not in the files
+    Apply {
+        /// What to apply.
+        #[command(flatten)]
+        set: SetArgs,
+        /// Say what would change, in fields and in ticks, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Say what `apply` would change, in fields and in ticks; exit code 1 when something would
+    Diff {
+        /// What to compare.
+        #[command(flatten)]
+        set: SetArgs,
     },
     /// Create a schedule from flags; it must not exist
     Create(Box<CreateArgs>),
@@ -88,12 +108,19 @@ pub enum ScheduleCommand {
         /// Which
         #[arg(value_name = "NAME", value_parser = name)]
         name: ScheduleName,
-        /// Fire what the pause held back, under the catch-up rule of the schedule
-        #[arg(long)]
-        catch_up: bool,
+        /// Fire what the pause held back, under the catch-up rule of the schedule; `--catch-up=false` does not. Left out, it
+        /// is done for schedules with automatic_backfill only
+        #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+        catch_up: Option<bool>,
     },
-    /// Fire once, now
+    /// Fire once, now, or in the name of an instant that is past
     Trigger(TriggerArgs),
+    /// Go through a range of instants again: fire those that have not fired, or with --again all
+    Backfill(FillArgs),
+    /// Rewind or skip ahead: shows what that fires or skips, and asks on a terminal
+    Mark(MarkArgs),
+    /// List the definitions that a schedule has had, the newest first
+    Revisions(RevisionsArgs),
     /// Show the next instants of a schedule, with their local time and what daylight saving does to them
     Next {
         /// Which
@@ -106,6 +133,21 @@ pub enum ScheduleCommand {
         #[arg(long, value_name = "INSTANT", value_parser = instant)]
         after: Option<Timestamp>,
     },
+}
+
+/// A set of schedules in files.
+#[derive(Debug, Args)]
+pub struct SetArgs {
+    /// A file, or a directory of .yaml, .yml, .json and .jsonl files, read in the order of their names; `-` reads standard
+    /// input; may be repeated
+    #[arg(short, long = "file", value_name = "FILE|DIR", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Remove the schedules that carry the label and are not in the files
+    #[arg(long, requires = "label")]
+    pub prune: bool,
+    /// The label to prune by; every schedule of the files has to carry it
+    #[arg(short, long, value_name = "KEY=VALUE", value_parser = pair, requires = "prune")]
+    pub label: Option<(String, String)>,
 }
 
 /// `campanile schedule create`.
@@ -165,9 +207,12 @@ pub struct TriggerArgs {
     /// What to send instead of the schedule's payload: JSON, or @FILE
     #[arg(long, value_name = "JSON")]
     pub payload: Option<String>,
-    /// Instead of the schedule's overlap mode: allow, skip
+    /// Instead of the schedule's overlap mode: allow, skip, queue_one, queue_all, replace, terminate
     #[arg(long, value_name = "MODE")]
     pub overlap: Option<String>,
+    /// In the name of this instant, which is past; one that fired fires once more
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    pub nominal: Option<Timestamp>,
     /// Wait until the firing is settled; exit code 8 when it did not succeed
     #[arg(long)]
     pub wait: bool,
