@@ -271,6 +271,12 @@ pub enum CatchUpMode {
     None,
 }
 
+impl CatchUp {
+    /// Everything that was missed, however old: what `automatic_backfill` is another spelling of. Then a pause is caught up
+    /// on too when it ends.
+    pub const UNLIMITED: Self = Self { mode: CatchUpMode::All, window: None };
+}
+
 impl Default for CatchUp {
     fn default() -> Self {
         Self { mode: CatchUpMode::All, window: Some(Span::from_secs(60)) }

@@ -51,9 +51,15 @@ fn of_exclusion(exclusion: &Exclusion, texts: &mut Texts) -> String {
         |zone: &Option<Box<str>>| zone.as_ref().map_or_else(String::new, |zone| format!(" ({zone})"));
     match exclusion {
         Exclusion::Cron(cron) => {
-            let minutes =
-                if cron.text.split_whitespace().count() == 6 { "" } else { ", for the whole minute" };
-            format!("\"{}\"{minutes}", of_cron(cron, texts))
+            let told = of_cron(cron, texts);
+            // Five fields cover whole minutes; a nickname is one of them.
+            if cron.text.split_whitespace().count() == 6 {
+                return format!("at the seconds of \"{told}\"");
+            }
+            match told.strip_prefix("Every minute") {
+                Some(rest) => format!("in every minute{rest}"),
+                None => format!("in the minutes of \"{told}\""),
+            }
         }
         Exclusion::Dates { dates, time_zone } => {
             let told: Vec<String> = dates.iter().take(MAX_DATES).map(|date| date_text(*date)).collect();

@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::command::{Decision, OnTime, PauseEnd, Tick};
 use crate::cron::CronCache;
-use crate::definition::{Definition, Jitter};
+use crate::definition::{CatchUp, Definition, Jitter};
 use crate::id::{LogIndex, Uid};
 use crate::schedule::{Schedule, State as ScheduleState};
 use crate::series::{BadSpec, Series, Texts};
@@ -207,6 +207,10 @@ impl Planner {
     ) -> usize {
         let decision = self.guard(state, schedule, |planner, schedule| {
             let series = planner.series(state, &schedule.definition)?;
+            // Who catches up on everything asks for the pause as well.
+            if schedule.definition.policy.catch_up == CatchUp::UNLIMITED {
+                return Ok(catch_up::decide(&planner.options, schedule, &series, now));
+            }
             Ok(catch_up::end_pause(&planner.options, schedule, &series, until, now))
         });
         let instants = 1 + decision.fire.len() + decision.skips.len();

@@ -24,6 +24,9 @@ use source::Source;
 /// tick, so that no plan takes longer than a few milliseconds.
 const MAX_JUMPS: usize = 1_000;
 
+/// How often exclusions may take turns in covering what follows before a day is looked at as a whole.
+const MAX_TURNS: usize = 16;
+
 /// The instants of one definition, ready to be searched.
 #[derive(Debug, Clone)]
 pub struct Series {
@@ -202,10 +205,14 @@ impl Part {
         let mut after = after;
         for _ in 0..MAX_JUMPS {
             let found = self.source.next(after)?;
-            let free = self.uncovered_from(found.at)?;
-            if free == found.at {
+            if !self.covers(found.at) {
                 return Some(found);
             }
+            let free = match self.uncovered_from(found.at)? {
+                Ok(free) => free,
+                // Exclusions that take turns: the instants of a day at once.
+                Err(_) => count::first_of_day(self, found.at).unwrap_or_else(|end| end),
+            };
             after = free - Span::from_millis(1);
         }
         None
@@ -228,19 +235,20 @@ impl Part {
         self.masks.iter().any(|mask| mask.covers(at))
     }
 
-    /// The first instant at or after `at` that no exclusion covers; none when there is none.
-    fn uncovered_from(&self, at: Timestamp) -> Option<Timestamp> {
+    /// The first instant at or after `at` that no exclusion covers; none when one of them covers all. `Err` when they take
+    /// turns for so long that it is not worth while to go on.
+    fn uncovered_from(&self, at: Timestamp) -> Option<Result<Timestamp, Timestamp>> {
         let mut free = at;
-        for _ in 0..MAX_JUMPS {
+        for _ in 0..MAX_TURNS {
             let before = free;
             for mask in &self.masks {
                 free = mask.uncovered_from(free)?;
             }
             if free == before {
-                return Some(free);
+                return Some(Ok(free));
             }
         }
-        None
+        Some(Err(free))
     }
 }
 

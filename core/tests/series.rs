@@ -222,6 +222,19 @@ fn what_is_excluded_for_ever_is_found_out_in_bounded_work() {
 }
 
 #[test]
+fn exclusions_that_take_turns_leave_what_they_leave() {
+    let every_second = [Spec::Cron(Box::new(cron("* * * * * *", "UTC")))];
+    let exclude =
+        ["*/2 * 0-22 * * *", "1-59/2 * 0-22 * * *"].map(|text| Exclusion::Cron(Box::new(cron(text, "UTC"))));
+    let series = series(&every_second, &exclude, Window::default());
+    let midnight = parse_instant("2026-03-27T00:00:00Z").unwrap();
+    let first = parse_instant("2026-03-27T23:00:00Z").unwrap();
+    assert_eq!(series.next(midnight).map(|found| found.at), Some(first));
+    assert_eq!(series.prev(first).map(|found| found.at), parse_instant("2026-03-26T23:59:59Z"));
+    assert_eq!(series.count(midnight, midnight + Span::from_secs(86_400)), 3_600);
+}
+
+#[test]
 fn an_exclusion_by_a_calendar_that_is_not_there_is_told_with_its_place() {
     let specs = [Spec::Cron(Box::new(cron("0 12 * * *", "UTC")))];
     let missing = Exclusion::Calendar { name: "nowhere".into(), time_zone: None };

@@ -7,7 +7,7 @@
 mod tests;
 
 use super::Note;
-use super::bits::{has, highest, lower, size};
+use super::bits::{has, highest, lower, lowest, size};
 use super::parsed::Parsed;
 use super::pattern::{Days, Times};
 use super::search::Walls;
@@ -61,6 +61,12 @@ impl SecondSet {
             self.words[word] |= (u64::MAX >> (64 - len)) << bit;
             second += len;
         }
+    }
+
+    /// The first second that it holds.
+    pub(crate) fn first_set(&self) -> Option<i64> {
+        let (word, bits) = self.words.iter().enumerate().find(|(_, bits)| **bits != 0)?;
+        Some(self.first + word as i64 * 64 + i64::from(lowest(*bits)))
     }
 
     /// The last second that it holds.

@@ -40,6 +40,17 @@ pub(super) fn last_of_day(part: &Part, at: Timestamp) -> Result<Timestamp, Times
     }
 }
 
+/// The first instant of a part in the day that begins with the second of `at`; without one, the instant at which that day
+/// ends.
+pub(super) fn first_of_day(part: &Part, at: Timestamp) -> Result<Timestamp, Timestamp> {
+    let first = at.as_millis().div_euclid(1000);
+    let instant = |second: i64| Timestamp::from_millis(second * 1000 + part.source.millis());
+    match part.left_in(first, SecondSet::MAX_LEN).first_set() {
+        Some(second) => Ok(instant(second)),
+        None => Err(Timestamp::from_millis((first + i64::from(SecondSet::MAX_LEN)) * 1000)),
+    }
+}
+
 impl Part {
     /// The seconds of a block in which it has an instant that is not excluded.
     fn left_in(&self, first: i64, len: u32) -> SecondSet {

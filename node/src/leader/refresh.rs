@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Looks at schedules again while its office lasts.
 #[derive(Debug)]
-pub struct Refresher<O> {
+pub(super) struct Refresher<O> {
     office: O,
     clock: Clock,
     planner: Planner,
@@ -29,12 +29,12 @@ pub struct Refresher<O> {
 
 impl<O: Office> Refresher<O> {
     /// A refresher of that office.
-    pub fn new(office: O, clock: Clock, options: Options) -> Self {
+    pub(super) fn new(office: O, clock: Clock, options: Options) -> Self {
         Self { office, clock, planner: Planner::new(options), moved: 0 }
     }
 
     /// Goes on until `stop`; any turn may be dropped at any await.
-    pub async fn run(mut self, stop: CancellationToken) {
+    pub(super) async fn run(mut self, stop: CancellationToken) {
         loop {
             tokio::select! {
                 biased;
