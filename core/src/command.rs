@@ -4,19 +4,24 @@
 //! number here. Nothing here decides; [`crate::machine`] does. The layout is schema [`SCHEMA`]: a change of any type in it
 //! is a new schema, new variants go at the end, and the golden bytes in `storage` and `raft` hold it.
 
-use std::sync::Arc;
+mod backfill;
+mod rules;
+mod schedule;
 
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::Report;
-use crate::backfill::BackfillPlan;
-use crate::calendar::Calendar;
-use crate::definition::{Definition, Overlap, ScheduleName};
 use crate::event::SkipReason;
 use crate::firing::{FiringId, Kind};
-use crate::id::{AttemptNumber, BackfillId, Epoch, LogIndex, NodeId, Revision, Run, Term, Uid};
+use crate::id::{AttemptNumber, Epoch, LogIndex, NodeId, Revision, Term, Uid};
 use crate::reply::Fingerprint;
 use crate::time::{Span, Timestamp};
+
+pub use backfill::{CancelBackfill, CreateBackfill, StepBackfill};
+pub use rules::{DeleteCalendar, Moved, PutCalendar, Refresh, UseZones};
+pub use schedule::{
+    Apply, CancelFiring, DeleteSchedule, PauseSchedule, PutSchedule, Rerun, ResumeSchedule, SetMark, Trigger,
+};
 
 /// The version of this vocabulary on disk and wire.
 pub const SCHEMA: u16 = 2;
@@ -265,256 +270,6 @@ pub enum Condition {
     Absent,
     /// It must have been last changed there (`If-Match`).
     Unchanged(LogIndex),
-}
-
-/// Create or replace a schedule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PutSchedule {
-    /// Its name.
-    pub name: ScheduleName,
-    /// Its definition, whole.
-    pub definition: Arc<Definition>,
-    /// What must be so.
-    pub condition: Condition,
-    /// What the proposer saw under that name.
-    pub seen: Option<Seen>,
-    /// What the revision before is due for, up to `at`.
-    pub before: Option<Decision>,
-    /// Where the search of a new schedule starts: the command's `at`, or just before a past `at` spec that the catch-up
-    /// window still reaches. An edit starts at its commit, whatever stands here.
-    pub since: Timestamp,
-    /// The first instant of the new definition after that.
-    pub next_at: Option<Timestamp>,
-    /// The last change of the calendars that `next_at` was planned with.
-    pub rules_at: LogIndex,
-    /// Who asks.
-    pub request: Request,
-}
-
-/// Remove a schedule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeleteSchedule {
-    /// Its name.
-    pub name: ScheduleName,
-    /// What must be so.
-    pub condition: Condition,
-    /// What the proposer saw under that name.
-    pub seen: Option<Seen>,
-    /// What it is due for, up to `at`.
-    pub before: Option<Decision>,
-    /// Who asks.
-    pub request: Request,
-}
-
-/// Stop deciding the instants of a schedule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PauseSchedule {
-    /// Its name.
-    pub name: ScheduleName,
-    /// What the proposer saw under that name.
-    pub seen: Option<Seen>,
-    /// What it is due for, up to `at`.
-    pub before: Option<Decision>,
-    /// Why, for people; empty for nothing.
-    pub note: Box<str>,
-    /// Resumes by itself then.
-    pub until: Option<Timestamp>,
-    /// Who asks.
-    pub request: Request,
-}
-
-/// Decide the instants of a schedule again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResumeSchedule {
-    /// Its name.
-    pub name: ScheduleName,
-    /// What the proposer saw under that name.
-    pub seen: Option<Seen>,
-    /// What becomes of the instants in the pause, and the first one after `at`.
-    pub decision: Option<Decision>,
-    /// Who asks.
-    pub request: Request,
-}
-
-/// Fire once, now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trigger {
-    /// The schedule's name.
-    pub name: ScheduleName,
-    /// What the proposer saw under that name.
-    pub seen: Option<Seen>,
-    /// The identity that the firing gets: no instant of the schedule, so that it meets none; refused as raced unless it
-    /// is later than the mark and the last trigger, so that two triggers of one moment are told apart.
-    pub nominal: Timestamp,
-    /// Instead of the definition's payload.
-    pub payload: Option<Box<str>>,
-    /// Instead of the definition's overlap policy.
-    pub overlap: Option<Overlap>,
-    /// Who asks.
-    pub request: Request,
-}
-
-/// Put and remove a set of schedules, all or none. Each part is refused as it would be alone, and then all are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Apply {
-    /// What is put, each name once, at most [`crate::id::CREATES_PER_ENTRY`].
-    pub puts: Vec<PutSchedule>,
-    /// What is removed, none of the names above.
-    pub prunes: Vec<DeleteSchedule>,
-    /// Who asks.
-    pub request: Request,
-}
-
-/// Skip ahead: everything up to `to` is decided, skipped. (Going back is a [`CreateBackfill`]: a mark never retreats.)
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SetMark {
-    /// The schedule's name.
-    pub name: ScheduleName,
-    /// What the proposer saw under that name.
-    pub seen: Option<Seen>,
-    /// What it is due for up to `at`, for an active schedule.
-    pub before: Option<Decision>,
-    /// The mark after this; later than the one before.
-    pub to: Timestamp,
-    /// The instants that are skipped by it, if there are any.
-    pub skip: Option<Skip>,
-    /// The first instant after `to`.
-    pub next_at: Option<Timestamp>,
-    /// Who asks.
-    pub request: Request,
-}
-
-/// Fire a nominal instant once more, or, with a run of zero, one that has not fired.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rerun {
-    /// The identity of the new firing: a run that no firing of this nominal has had, as the proposer read in the ledger.
-    pub firing: FiringId,
-    /// Why it exists: [`Kind::Rerun`], or [`Kind::Manual`] for a trigger that names its nominal.
-    pub kind: Kind,
-    /// How many firings of this schedule had been made below the mark when the proposer read the ledger; another number
-    /// makes this raced.
-    pub refired: u64,
-    /// Instead of the definition's payload.
-    pub payload: Option<Box<str>>,
-    /// Instead of the definition's overlap policy.
-    pub overlap: Option<Overlap>,
-    /// Who asks.
-    pub request: Request,
-}
-
-/// Stop a firing: it is settled as cancelled at once, and what its holder says of it later is refused.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CancelFiring {
-    /// Which.
-    pub firing: FiringId,
-    /// Who asks.
-    pub request: Request,
-}
-
-/// Begin to fire the nominal instants of `(after, until]` again, or those of them that have not fired.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CreateBackfill {
-    /// The schedule's name.
-    pub name: ScheduleName,
-    /// What the proposer saw under that name.
-    pub seen: Option<Seen>,
-    /// How.
-    pub plan: BackfillPlan,
-    /// How many nominal instants the range has.
-    pub instants: u64,
-    /// Who asks.
-    pub request: Request,
-}
-
-/// The next instants of a backfill, as the proposer read in definitions and ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepBackfill {
-    /// Which.
-    pub id: BackfillId,
-    /// Where it stood when this was planned; another place makes this stale.
-    pub after: Timestamp,
-    /// The revision that was planned with.
-    pub revision: Revision,
-    /// The last change of the calendars that it was planned with.
-    pub rules_at: LogIndex,
-    /// How many firings of the schedule had been made below the mark when the proposer read the ledger.
-    pub refired: u64,
-    /// The instants that fire, in order, each with a run that no firing of it has had.
-    pub fire: Vec<(Timestamp, Run)>,
-    /// How many instants up to `to` are passed over, since they have fired.
-    pub passed: u64,
-    /// Everything up to here is done.
-    pub to: Timestamp,
-    /// Nothing is left after that.
-    pub done: bool,
-    /// It cannot go on, for this reason.
-    pub failure: Option<Box<str>>,
-}
-
-/// End a backfill before its time. What it has fired goes on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CancelBackfill {
-    /// Which.
-    pub id: BackfillId,
-    /// Who asks.
-    pub request: Request,
-}
-
-/// Create or replace a calendar.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PutCalendar {
-    /// Its name: one segment like those of schedules.
-    pub name: Box<str>,
-    /// What it holds.
-    pub calendar: Arc<Calendar>,
-    /// What must be so.
-    pub condition: Condition,
-    /// Who asks.
-    pub request: Request,
-}
-
-/// Remove a calendar; refused while a schedule names it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeleteCalendar {
-    /// Its name.
-    pub name: Box<str>,
-    /// What must be so.
-    pub condition: Condition,
-    /// Who asks.
-    pub request: Request,
-}
-
-/// The leader plans with this version of the time-zone data; from here on schedules are looked at again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UseZones {
-    /// Such as `2026b`.
-    pub version: Box<str>,
-}
-
-/// Schedules whose next instant is another one now. It corrects when they are looked at; what is decided, is decided.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refresh {
-    /// Where the look began; another place makes this stale.
-    pub after: Option<Uid>,
-    /// The last change of calendars and zones that was planned with.
-    pub rules_at: LogIndex,
-    /// Those that moved.
-    pub moved: Vec<Moved>,
-    /// Everything up to here has been looked at; `None` when all have.
-    pub to: Option<Uid>,
-}
-
-/// A schedule whose next instant is another one now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
-    /// Which.
-    pub uid: Uid,
-    /// The revision that was planned with.
-    pub revision: Revision,
-    /// The mark that was planned from.
-    pub after: Timestamp,
-    /// The next instant.
-    pub next_at: Option<Timestamp>,
 }
 
 /// Give a new node an id.

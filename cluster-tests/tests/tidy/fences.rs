@@ -14,7 +14,7 @@ struct Fence {
 
 const FENCES: &[Fence] = &[
     Fence { krate: "croner", inside: &["core/src/cron", "core/tests/cron_"] },
-    Fence { krate: "jiff", inside: &["core/src/cron", "core/tests/cron_"] },
+    Fence { krate: "jiff", inside: &["core/src/cron", "core/tests/cron_", "core/tests/rrule_"] },
     Fence { krate: "rrule", inside: &["core/src/rrule/engine.rs"] },
     Fence { krate: "bincode", inside: &["storage/src/codec.rs"] },
     Fence { krate: "sled", inside: &["storage/src/log/sled", "storage/src/history", "storage/tests/log_"] },

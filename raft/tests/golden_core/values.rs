@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use campanile_core::attempt::{Lease, Report, Verdict};
-use campanile_core::backfill::{BackfillPlan, BackfillState};
+use campanile_core::attempt::{Report, Verdict};
+use campanile_core::backfill::BackfillPlan;
 use campanile_core::calendar::Calendar;
 use campanile_core::command::*;
 use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
 use campanile_core::definition::*;
-use campanile_core::event::{Event, Outcome, Row, SkipReason};
-use campanile_core::firing::{EndState, FiringId, Kind};
+use campanile_core::event::SkipReason;
+use campanile_core::firing::{FiringId, Kind};
 use campanile_core::id::*;
 use campanile_core::machine::Machine;
 use campanile_core::spec::{CronSpec, Exclusion, RuleSpec, Spec, Window};
@@ -18,15 +18,15 @@ use campanile_core::time::{Span, Timestamp};
 
 const T: i64 = 1_798_761_600_000;
 
-fn at(seconds: i64) -> Timestamp {
+pub(super) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_millis(T + seconds * 1000)
 }
 
-fn name() -> ScheduleName {
+pub(super) fn name() -> ScheduleName {
     ScheduleName::parse("a/b").unwrap()
 }
 
-fn firing() -> FiringId {
+pub(super) fn firing() -> FiringId {
     FiringId { uid: Uid(4), nominal: at(60), run: Run(0) }
 }
 
@@ -53,7 +53,7 @@ fn cron(text: &str) -> CronSpec {
     }
 }
 
-fn calendar() -> Arc<Calendar> {
+pub(super) fn calendar() -> Arc<Calendar> {
     Arc::new(Calendar {
         description: "days off".into(),
         time_zone: Some("Europe/Berlin".into()),
@@ -63,7 +63,7 @@ fn calendar() -> Arc<Calendar> {
 }
 
 /// Every field of a definition with another value than its default.
-fn definition() -> Arc<Definition> {
+pub(super) fn definition() -> Arc<Definition> {
     Arc::new(Definition {
         specs: vec![
             Spec::Cron(Box::new(cron("30 2 * * *"))),
@@ -131,7 +131,7 @@ fn decision() -> Decision {
     }
 }
 
-fn plan() -> BackfillPlan {
+pub(super) fn plan() -> BackfillPlan {
     BackfillPlan {
         after: at(0),
         until: at(60),
@@ -142,7 +142,7 @@ fn plan() -> BackfillPlan {
     }
 }
 
-fn report() -> Report {
+pub(super) fn report() -> Report {
     Report {
         verdict: Verdict::Retry { not_before: Some(at(70)) },
         sent_at: at(61),
@@ -283,66 +283,6 @@ pub(crate) fn commands() -> Vec<Command> {
         }),
     ];
     bodies.into_iter().map(|body| Command { at: at(1), epoch: Epoch(2), body }).collect()
-}
-
-/// A fact of every kind.
-pub(crate) fn rows() -> Vec<Row> {
-    let (uid, id) = (Uid(4), BackfillId(9));
-    let lease = Lease {
-        attempt: AttemptNumber(1),
-        holder: NodeId(2),
-        begun_at: at(60),
-        until: at(100),
-        fencing_token: FencingToken::of(LogIndex(7), 1),
-    };
-    let events = vec![
-        Event::LeaderEpoch { epoch: Epoch(2), node: NodeId(2), incarnation: 3, term: Term(5) },
-        Event::Fired { firing: firing(), revision: Revision(1), kind: Kind::Backfill(id) },
-        Event::Skipped {
-            uid,
-            revision: Revision(1),
-            reason: SkipReason::Limit,
-            from: at(1),
-            to: at(9),
-            count: 3,
-        },
-        Event::Begun { firing: firing(), lease },
-        Event::Settled {
-            firing: firing(),
-            attempt: AttemptNumber(1),
-            report: Some(report()),
-            outcome: Outcome::Retry { at: at(70) },
-        },
-        Event::Settled {
-            firing: firing(),
-            attempt: AttemptNumber(2),
-            report: None,
-            outcome: Outcome::End { state: EndState::Unknown, lateness: Span::from_millis(5) },
-        },
-        Event::Defined {
-            uid,
-            name: name(),
-            revision: Revision(1),
-            definition: definition(),
-            by: "ann".into(),
-        },
-        Event::Deleted { uid, by: "ann".into() },
-        Event::Paused { uid, note: "n".into(), until: Some(at(40)), by: "ann".into() },
-        Event::Resumed { uid, mark: at(40), by: "ann".into() },
-        Event::Parked { uid, reason: "cannot".into() },
-        Event::Finished { uid },
-        Event::NodeAdmitted { node: NodeId(1000), peer_address: "c:1".into() },
-        Event::MarkSet { uid, to: at(80), by: "ann".into() },
-        Event::StopAsked { firing: firing() },
-        Event::Cancelled { firing: firing(), by: "ann".into() },
-        Event::BackfillCreated { id, uid, plan: plan(), instants: 6, by: "ann".into() },
-        Event::BackfillEnded { id, state: BackfillState::Failed("cannot".into()), fired: 2 },
-        Event::CalendarPut { name: "off".into(), calendar: calendar(), by: "ann".into() },
-        Event::CalendarDeleted { name: "off".into(), by: "ann".into() },
-        Event::ZonesUsed { version: "2026b".into() },
-        Event::NextMoved { uid, from: Some(at(60)), to: None },
-    ];
-    events.into_iter().map(|event| Row { at: at(1), event }).collect()
 }
 
 /// A machine with a schedule, a live firing, a calendar, zones and a remembered answer.

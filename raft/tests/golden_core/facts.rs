@@ -1,0 +1,70 @@
+//! A fact of every kind.
+
+use campanile_core::attempt::Lease;
+use campanile_core::backfill::BackfillState;
+use campanile_core::event::{Event, Outcome, Row, SkipReason};
+use campanile_core::firing::{EndState, Kind};
+use campanile_core::id::*;
+use campanile_core::time::Span;
+
+use super::values::{at, calendar, definition, firing, name, plan, report};
+
+/// A fact of every kind.
+pub(crate) fn rows() -> Vec<Row> {
+    let (uid, id) = (Uid(4), BackfillId(9));
+    let lease = Lease {
+        attempt: AttemptNumber(1),
+        holder: NodeId(2),
+        begun_at: at(60),
+        until: at(100),
+        fencing_token: FencingToken::of(LogIndex(7), 1),
+    };
+    let events = vec![
+        Event::LeaderEpoch { epoch: Epoch(2), node: NodeId(2), incarnation: 3, term: Term(5) },
+        Event::Fired { firing: firing(), revision: Revision(1), kind: Kind::Backfill(id) },
+        Event::Skipped {
+            uid,
+            revision: Revision(1),
+            reason: SkipReason::Limit,
+            from: at(1),
+            to: at(9),
+            count: 3,
+        },
+        Event::Begun { firing: firing(), lease },
+        Event::Settled {
+            firing: firing(),
+            attempt: AttemptNumber(1),
+            report: Some(report()),
+            outcome: Outcome::Retry { at: at(70) },
+        },
+        Event::Settled {
+            firing: firing(),
+            attempt: AttemptNumber(2),
+            report: None,
+            outcome: Outcome::End { state: EndState::Unknown, lateness: Span::from_millis(5) },
+        },
+        Event::Defined {
+            uid,
+            name: name(),
+            revision: Revision(1),
+            definition: definition(),
+            by: "ann".into(),
+        },
+        Event::Deleted { uid, by: "ann".into() },
+        Event::Paused { uid, note: "n".into(), until: Some(at(40)), by: "ann".into() },
+        Event::Resumed { uid, mark: at(40), by: "ann".into() },
+        Event::Parked { uid, reason: "cannot".into() },
+        Event::Finished { uid },
+        Event::NodeAdmitted { node: NodeId(1000), peer_address: "c:1".into() },
+        Event::MarkSet { uid, to: at(80), by: "ann".into() },
+        Event::StopAsked { firing: firing() },
+        Event::Cancelled { firing: firing(), by: "ann".into() },
+        Event::BackfillCreated { id, uid, plan: plan(), instants: 6, by: "ann".into() },
+        Event::BackfillEnded { id, state: BackfillState::Failed("cannot".into()), fired: 2 },
+        Event::CalendarPut { name: "off".into(), calendar: calendar(), by: "ann".into() },
+        Event::CalendarDeleted { name: "off".into(), by: "ann".into() },
+        Event::ZonesUsed { version: "2026b".into() },
+        Event::NextMoved { uid, from: Some(at(60)), to: None },
+    ];
+    events.into_iter().map(|event| Row { at: at(1), event }).collect()
+}
