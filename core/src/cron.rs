@@ -56,7 +56,7 @@ mod seconds;
 
 mod cover;
 
-mod describe;
+pub(crate) mod describe;
 
 mod lint;
 

@@ -10,6 +10,8 @@ pub mod time;
 
 pub mod id;
 
+mod recent;
+
 pub mod cron;
 
 pub mod rrule;

@@ -27,7 +27,8 @@ impl Dice {
     }
 }
 
-const ZONES: [&str; 4] = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Tokyo"];
+const ZONES: [&str; 6] =
+    ["UTC", "Europe/Berlin", "America/New_York", "Asia/Tokyo", "US/Central", "Canada/Saskatchewan"];
 
 fn cron(dice: &mut Dice) -> CronSpec {
     CronSpec {
@@ -60,8 +61,8 @@ fn spec(dice: &mut Dice) -> Spec {
             rule: dice.of(&["FREQ=DAILY", "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR,SA,SU", "FREQ=WEEKLY"]).into(),
             start: dice.of(&["2026-12-01T12:00:00", "2026-12-01T02:30:00"]).into(),
             time_zone: dice.of(&ZONES).into(),
-            dst_gap: DstGap::RunAfter,
-            dst_overlap: DstOverlap::First,
+            dst_gap: dice.of(&[DstGap::RunAfter, DstGap::Skip]),
+            dst_overlap: dice.of(&[DstOverlap::First, DstOverlap::Second, DstOverlap::Both]),
         })),
     }
 }

@@ -2,32 +2,17 @@
 //!
 //! Must not change an answer: a cache of any size, or none, gives the same occurrences.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::Arc;
 
 use super::{Cron, CronError, CronText};
+use crate::recent::Recent;
 
 /// How many texts a cache holds by default: 25 MB when all of them have been searched, at 6 KB each.
 pub const DEFAULT_CAPACITY: usize = 4096;
 
 /// A bounded cache of parsed texts; the one that was asked for longest ago goes first.
 #[derive(Debug)]
-pub struct CronCache {
-    capacity: usize,
-    /// Grows with every question, so that it orders the entries by their last use.
-    clock: u64,
-    by_text: BTreeMap<Arc<str>, Entry>,
-    by_use: BTreeMap<u64, Arc<str>>,
-    /// The key being looked up; kept, so that a hit allocates nothing.
-    key: String,
-}
-
-#[derive(Debug)]
-struct Entry {
-    cron: Cron,
-    used: u64,
-}
+pub struct CronCache(Recent<Cron>);
 
 impl Default for CronCache {
     /// A cache of [`DEFAULT_CAPACITY`] texts.
@@ -40,13 +25,7 @@ impl CronCache {
     /// A cache that holds at most `capacity` texts, and at least one.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        Self {
-            capacity: capacity.max(1),
-            clock: 0,
-            by_text: BTreeMap::new(),
-            by_use: BTreeMap::new(),
-            key: String::new(),
-        }
+        Self(Recent::new(capacity))
     }
 
     /// The parsed form of a text, from the cache or read now.
@@ -54,42 +33,24 @@ impl CronCache {
     /// # Errors
     /// As [`Cron::parse`]; a refused text is not kept.
     pub fn get(&mut self, spec: &CronText<'_>) -> Result<Cron, CronError> {
-        self.clock += 1;
-        write_key(&mut self.key, spec);
-        if let Some(entry) = self.by_text.get_mut(self.key.as_str()) {
-            let key = self.by_use.remove(&entry.used).unwrap_or_else(|| Arc::from(self.key.as_str()));
-            entry.used = self.clock;
-            self.by_use.insert(self.clock, key);
-            return Ok(entry.cron.clone());
-        }
-        let cron = Cron::parse(spec)?;
-        if self.by_text.len() >= self.capacity
-            && let Some((_, oldest)) = self.by_use.pop_first()
-        {
-            self.by_text.remove(&oldest);
-        }
-        let key: Arc<str> = Arc::from(self.key.as_str());
-        self.by_use.insert(self.clock, Arc::clone(&key));
-        self.by_text.insert(key, Entry { cron: cron.clone(), used: self.clock });
-        Ok(cron)
+        self.0.get(|key| write_key(key, spec), || Cron::parse(spec))
     }
 
     /// How many texts it holds.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.by_text.len()
+        self.0.len()
     }
 
     /// Whether it holds none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.by_text.is_empty()
+        self.0.len() == 0
     }
 }
 
 /// One text for all that decides the parsed form. Texts that parse hold no NUL, so no two specs share a key.
 fn write_key(key: &mut String, spec: &CronText<'_>) {
-    key.clear();
     let (day, gap, overlap) = (spec.day_match as u8, spec.dst_gap as u8, spec.dst_overlap as u8);
     // Writing to a string cannot fail.
     let _ = write!(key, "{}\0{}\0{day}{gap}{overlap}", spec.text, spec.time_zone);
@@ -97,6 +58,8 @@ fn write_key(key: &mut String, spec: &CronText<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::cron::{DayMatch, DstGap, DstOverlap};
 

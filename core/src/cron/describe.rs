@@ -9,14 +9,14 @@ use super::parsed::Parsed;
 use super::pattern::{Days, Join, MonthDays, Times, Weekdays};
 use super::wall::clock_text;
 
-mod place;
+pub(crate) mod place;
 
 mod changes;
 
 /// Up to so many times of day are listed one by one.
 const MAX_CLOCKS: u64 = 6;
 
-const MONTHS: [&str; 12] = [
+pub(crate) const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",
@@ -31,7 +31,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 /// The week begins on Monday in English prose, so that a weekend is "Saturday and Sunday".
-const WEEK: [(u32, &str); 7] = [
+pub(crate) const WEEK: [(u32, &str); 7] = [
     (1, "Monday"),
     (2, "Tuesday"),
     (3, "Wednesday"),
@@ -223,7 +223,7 @@ fn members(set: u64) -> impl Iterator<Item = u32> {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-fn join(parts: &[String], last_word: &str) -> String {
+pub(crate) fn join(parts: &[String], last_word: &str) -> String {
     match parts {
         [] => String::new(),
         [only] => only.clone(),

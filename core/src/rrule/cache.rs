@@ -2,12 +2,11 @@
 //!
 //! Must not change an answer: a cache of any size, or none, gives the same occurrences.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::Arc;
 
 use super::{Rule, RuleText};
 use crate::cron::CronError;
+use crate::recent::Recent;
 
 /// How many rules a cache holds by default: 45 MB when all of them are daily and every shape of a year has been
 /// asked for, at 43 KB each; a weekly rule takes 9 KB, a monthly 4.
@@ -15,21 +14,7 @@ pub const DEFAULT_CAPACITY: usize = 1024;
 
 /// A bounded cache of rules; the one that was asked for longest ago goes first.
 #[derive(Debug)]
-pub struct RuleCache {
-    capacity: usize,
-    /// Grows with every question, so that it orders the entries by their last use.
-    clock: u64,
-    by_text: BTreeMap<Arc<str>, Entry>,
-    by_use: BTreeMap<u64, Arc<str>>,
-    /// The key being looked up; kept, so that a hit allocates nothing.
-    key: String,
-}
-
-#[derive(Debug)]
-struct Entry {
-    rule: Rule,
-    used: u64,
-}
+pub struct RuleCache(Recent<Rule>);
 
 impl Default for RuleCache {
     /// A cache of [`DEFAULT_CAPACITY`] rules.
@@ -42,13 +27,7 @@ impl RuleCache {
     /// A cache that holds at most `capacity` rules, and at least one.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        Self {
-            capacity: capacity.max(1),
-            clock: 0,
-            by_text: BTreeMap::new(),
-            by_use: BTreeMap::new(),
-            key: String::new(),
-        }
+        Self(Recent::new(capacity))
     }
 
     /// The parsed form of a rule, from the cache or read now.
@@ -56,42 +35,24 @@ impl RuleCache {
     /// # Errors
     /// As [`Rule::parse`]; a refused rule is not kept.
     pub fn get(&mut self, spec: &RuleText<'_>) -> Result<Rule, CronError> {
-        self.clock += 1;
-        write_key(&mut self.key, spec);
-        if let Some(entry) = self.by_text.get_mut(self.key.as_str()) {
-            let key = self.by_use.remove(&entry.used).unwrap_or_else(|| Arc::from(self.key.as_str()));
-            entry.used = self.clock;
-            self.by_use.insert(self.clock, key);
-            return Ok(entry.rule.clone());
-        }
-        let rule = Rule::parse(spec)?;
-        if self.by_text.len() >= self.capacity
-            && let Some((_, oldest)) = self.by_use.pop_first()
-        {
-            self.by_text.remove(&oldest);
-        }
-        let key: Arc<str> = Arc::from(self.key.as_str());
-        self.by_use.insert(self.clock, Arc::clone(&key));
-        self.by_text.insert(key, Entry { rule: rule.clone(), used: self.clock });
-        Ok(rule)
+        self.0.get(|key| write_key(key, spec), || Rule::parse(spec))
     }
 
     /// How many rules it holds.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.by_text.len()
+        self.0.len()
     }
 
     /// Whether it holds none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.by_text.is_empty()
+        self.0.len() == 0
     }
 }
 
 /// One text for all that decides the parsed form. Rules that parse hold no NUL, so no two share a key.
 fn write_key(key: &mut String, spec: &RuleText<'_>) {
-    key.clear();
     let (gap, overlap) = (spec.dst_gap as u8, spec.dst_overlap as u8);
     // Writing to a string cannot fail.
     let _ = write!(key, "{}\0{}\0{}\0{gap}{overlap}", spec.rule, spec.start, spec.time_zone);
@@ -99,6 +60,8 @@ fn write_key(key: &mut String, spec: &RuleText<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::cron::{DstGap, DstOverlap};
 

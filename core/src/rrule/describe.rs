@@ -7,37 +7,13 @@ use std::collections::BTreeSet;
 
 use super::parts::{Day, End, Frequency, Parts};
 use super::walls::RuleWalls;
-use crate::cron::instant_text;
+use crate::cron::describe::{MONTHS, WEEK, join, place};
 use crate::cron::wall::{Wall, clock_text};
+use crate::cron::{DstGap, DstOverlap, instant_text};
 use crate::time::Timestamp;
 
 /// Up to so many times of day are listed one by one.
 const MAX_CLOCKS: usize = 6;
-
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-/// In the order of English prose, where a weekend is "Saturday and Sunday".
-const WEEK: [(u32, &str); 7] = [
-    (1, "Monday"),
-    (2, "Tuesday"),
-    (3, "Wednesday"),
-    (4, "Thursday"),
-    (5, "Friday"),
-    (6, "Saturday"),
-    (0, "Sunday"),
-];
 
 /// The whole sentence, without a full stop.
 pub(super) fn describe(rule: &RuleWalls) -> String {
@@ -55,7 +31,20 @@ pub(super) fn describe(rule: &RuleWalls) -> String {
     if parts.depends_on_weeks() {
         told.push_str(&format!(", with weeks that begin on {}", weekday(parts.week_start)));
     }
-    format!("{told}, {}, from {}{}", zone(rule.zone.name()), start(parts, rule.start), end(parts.end))
+    let (zone, from) = (place::called(rule.zone.name()), start(parts, rule.start));
+    format!("{told}, {zone}, from {from}{}{}", end(parts.end), changes(rule))
+}
+
+/// What clocks being moved do to it, told where it is not the default.
+fn changes(rule: &RuleWalls) -> String {
+    let gap = (rule.dst_gap == DstGap::Skip).then_some("not run when clocks skip it");
+    let overlap = match rule.dst_overlap {
+        DstOverlap::First => None,
+        DstOverlap::Second => Some("run the second time only when clocks repeat it"),
+        DstOverlap::Both => Some("run both times when clocks repeat it"),
+    };
+    let told: Vec<&str> = gap.into_iter().chain(overlap).collect();
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
 }
 
 /// `Every 2 weeks on Monday`, `On the last Friday of every month`.
@@ -273,24 +262,5 @@ fn end(end: End) -> String {
         }
         End::Local(wall) => format!(", until {}", wall.text()),
         End::Instant(second) => format!(", until {}", instant_text(Timestamp::from_millis(second * 1000))),
-    }
-}
-
-/// `Berlin time`, `UTC`.
-fn zone(name: &str) -> String {
-    match name.rsplit_once('/') {
-        _ if name == "UTC" || name == "Etc/UTC" => "UTC".to_owned(),
-        // `Etc/GMT+5` and its like are no places.
-        Some((area, place)) if area != "Etc" => format!("{} time", place.replace('_', " ")),
-        _ => format!("{name} time"),
-    }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-fn join(parts: &[String], last_word: &str) -> String {
-    match parts {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} {last_word} {last}", first.join(", ")),
     }
 }

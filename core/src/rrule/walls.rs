@@ -22,8 +22,8 @@ pub(super) struct RuleWalls {
     pub(super) filled: Parts,
     pub(super) start: Wall,
     pub(super) zone: Zone,
-    dst_gap: DstGap,
-    dst_overlap: DstOverlap,
+    pub(super) dst_gap: DstGap,
+    pub(super) dst_overlap: DstOverlap,
     pub(super) years: Years,
 }
 

