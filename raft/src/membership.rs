@@ -285,7 +285,8 @@ async fn run(
     match identity.origin {
         Origin::Founder if node == found::FIRST => {
             let (dialer, options) = (Arc::clone(&inner.dialer), inner.options.clone());
-            let founding = found::Founding { raft: raft.clone(), dialer, options, fatal: fatal.clone() };
+            let (fatal, stop) = (fatal.clone(), stop.clone());
+            let founding = found::Founding { raft: raft.clone(), dialer, options, fatal, stop: stop.clone() };
             spawn(&tasks, &stop, founding.initialise());
         }
         Origin::Founder => {}

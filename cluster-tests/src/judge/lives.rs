@@ -119,6 +119,7 @@ impl Chapter {
 #[derive(Deserialize)]
 struct When {
     specs: Vec<Value>,
+    #[serde(default)]
     exclude: Vec<Value>,
     start_at: Option<String>,
     end_at: Option<String>,

@@ -11,6 +11,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use openraft::errors::{InitializeError, RaftError};
 
+use tokio_util::sync::CancellationToken;
+
 use super::{ASK_EVERY, Entrance, SAY_EVERY, own_peer};
 use crate::fatal::Fatal;
 use crate::settings::Options;
@@ -97,13 +99,19 @@ pub(super) struct Founding {
     pub(super) dialer: Arc<Dialer>,
     pub(super) options: Options,
     pub(super) fatal: Fatal,
+    /// This node is leaving.
+    pub(super) stop: CancellationToken,
 }
 
 impl Founding {
     /// Initialises the cluster unless it is, once every founder has its id.
     pub(super) async fn initialise(self) {
-        let stopped =
-            |error: &dyn std::fmt::Display| self.fatal.stop(format!("cannot found the cluster: {error}"));
+        let stopped = |error: &dyn std::fmt::Display| {
+            // Raft that was told to stop cannot found anything, and nothing is wrong with that.
+            if !self.stop.is_cancelled() {
+                self.fatal.stop(format!("cannot found the cluster: {error}"));
+            }
+        };
         match self.raft.is_initialized().await {
             Ok(false) => {}
             Ok(true) => return,
