@@ -31,7 +31,7 @@ impl Clock {
         Self { offset_ms, moved: None }
     }
 
-    /// The clock of a node: the system's, unless [`moved::VARIABLE`] names a file that moves it, which is told at once.
+    /// The clock of a node: the system's, unless `CAMPANILE_TEST_CLOCK_FILE` names a file that moves it, which is told at once.
     #[must_use]
     pub fn of_node() -> Self {
         Self { offset_ms: 0, moved: Moved::from_environment() }

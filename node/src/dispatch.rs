@@ -8,7 +8,7 @@
 //! **Begin before send**: an attempt starts only after its lease is committed, and a holder counts its lease from before
 //! it proposed it, on the monotonic clock. So a paused or deposed node does not send under a lease that others think over.
 //!
-//! An attempt under way whose firing is asked to stop, or is gone, is told by the listener ([`stops`]), see there.
+//! An attempt under way whose firing is asked to stop, or is gone, is told by the listener (`stops`), see there.
 //!
 //! It runs on the leader only. When the office is lost nothing new begins; requests under way end by themselves, within
 //! their timeout. What they report then cannot be committed from here: it is dropped, the lease ends, and the next leader

@@ -108,7 +108,7 @@ pub struct Apply {
     pub request: Request,
 }
 
-/// Skip ahead: everything up to `to` is decided, skipped. (Going back is a [`CreateBackfill`]: a mark never retreats.)
+/// Skip ahead: everything up to `to` is decided, skipped. (Going back is a [`super::CreateBackfill`]: a mark never retreats.)
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetMark {
     /// The schedule's name.
