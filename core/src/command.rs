@@ -14,7 +14,7 @@ use crate::attempt::Report;
 use crate::event::SkipReason;
 use crate::firing::{FiringId, Kind};
 use crate::id::{AttemptNumber, Epoch, LogIndex, NodeId, Revision, Term, Uid};
-use crate::reply::Fingerprint;
+use crate::reply::{Fingerprint, Rejection};
 use crate::time::{Span, Timestamp};
 
 pub use backfill::{CancelBackfill, CreateBackfill, StepBackfill};
@@ -270,6 +270,22 @@ pub enum Condition {
     Absent,
     /// It must have been last changed there (`If-Match`).
     Unchanged(LogIndex),
+}
+
+impl Condition {
+    /// Whether it holds for what was last changed at `tag`; none for what does not exist. The one place that says so, for
+    /// schedules and calendars, in the log and before it.
+    ///
+    /// # Errors
+    /// What the log answers when it does not hold.
+    pub fn judge(self, tag: Option<LogIndex>) -> Result<(), Rejection> {
+        match (self, tag) {
+            (Self::Absent, Some(_)) => Err(Rejection::AlreadyExists),
+            (Self::Unchanged(_), None) => Err(Rejection::NotFound),
+            (Self::Unchanged(expected), Some(tag)) if tag != expected => Err(Rejection::VersionConflict(tag)),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Give a new node an id.

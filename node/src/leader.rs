@@ -15,6 +15,7 @@ mod ticker;
 use std::sync::Arc;
 
 use campanile_core::plan;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -73,6 +74,15 @@ pub async fn lead<T: Clone, O: Office>(
         if let Some(scope) = scope {
             scope.close().await;
         }
+    }
+}
+
+/// Plans so that heartbeats do not wait: what takes `long` is done aside of the runtime's workers, where it has several.
+fn plan_aside<T>(long: bool, plan: impl FnOnce() -> T) -> T {
+    if long && Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread {
+        tokio::task::block_in_place(plan)
+    } else {
+        plan()
     }
 }
 

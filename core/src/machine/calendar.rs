@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Turn;
 use crate::calendar::Calendar;
-use crate::command::{Condition, DeleteCalendar, Moved, PutCalendar, Refresh, UseZones};
+use crate::command::{DeleteCalendar, Moved, PutCalendar, Refresh, UseZones};
 use crate::event::Event;
 use crate::reply::{Change, Rejection, Reply};
 use crate::schedule::State;
@@ -20,7 +20,7 @@ pub(super) const MAX_CALENDARS: usize = 1_000;
 pub(super) fn put(turn: &mut Turn<'_>, command: &PutCalendar) -> Result<Reply, Rejection> {
     command.calendar.check().map_err(|bad| Rejection::Invalid(bad.to_string().into()))?;
     let current = turn.state.calendar(&command.name).cloned();
-    check(current.as_deref(), command.condition)?;
+    command.condition.judge(current.as_ref().map(|known| known.updated_index))?;
     let change = match &current {
         Some(known) if known.calendar == command.calendar => {
             return Ok(Reply::Calendar(Change::Unchanged, known.updated_index));
@@ -62,7 +62,7 @@ fn versions(known: &NamedCalendar, at: Timestamp) -> Vec<(Arc<Calendar>, Timesta
 /// Idempotent; refused while a schedule names it.
 pub(super) fn delete(turn: &mut Turn<'_>, command: &DeleteCalendar) -> Result<Reply, Rejection> {
     let current = turn.state.calendar(&command.name).cloned();
-    check(current.as_deref(), command.condition)?;
+    command.condition.judge(current.as_ref().map(|known| known.updated_index))?;
     let users = turn.state.calendar_users(&command.name);
     if users > 0 {
         return Err(Rejection::InUse(users));
@@ -73,17 +73,6 @@ pub(super) fn delete(turn: &mut Turn<'_>, command: &DeleteCalendar) -> Result<Re
     turn.state.calendars.remove(&*command.name);
     turn.tell(Event::CalendarDeleted { name: command.name.clone(), by: command.request.by.clone() });
     Ok(Reply::Deleted(true))
-}
-
-fn check(calendar: Option<&NamedCalendar>, condition: Condition) -> Result<(), Rejection> {
-    match (condition, calendar) {
-        (Condition::Absent, Some(_)) => Err(Rejection::AlreadyExists),
-        (Condition::Unchanged(_), None) => Err(Rejection::NotFound),
-        (Condition::Unchanged(expected), Some(calendar)) if calendar.updated_index != expected => {
-            Err(Rejection::VersionConflict(calendar.updated_index))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// A leader plans with another version of the zones than the one before it.

@@ -201,14 +201,7 @@ pub(super) fn check(
     condition: Condition,
     seen: Option<Seen>,
 ) -> Result<(), Rejection> {
-    match (condition, schedule) {
-        (Condition::Absent, Some(_)) => return Err(Rejection::AlreadyExists),
-        (Condition::Unchanged(_), None) => return Err(Rejection::NotFound),
-        (Condition::Unchanged(expected), Some(schedule)) if schedule.updated_index != expected => {
-            return Err(Rejection::VersionConflict(schedule.updated_index));
-        }
-        _ => {}
-    }
+    condition.judge(schedule.map(|schedule| schedule.updated_index))?;
     if seen == schedule.map(Schedule::seen) { Ok(()) } else { Err(Rejection::Raced) }
 }
 

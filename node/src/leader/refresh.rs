@@ -9,10 +9,10 @@ use campanile_core::command::Body;
 use campanile_core::machine::Machine;
 use campanile_core::plan::{Options, Planner};
 use campanile_core::reply::Reply;
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio_util::sync::CancellationToken;
 
 use super::office::Office;
+use super::plan_aside;
 use crate::clock::Clock;
 
 /// The wait after a failed proposal, and before looking whether there is anything to do.
@@ -73,12 +73,6 @@ impl<O: Office> Refresher<O> {
 
     /// Looking at two thousand schedules takes milliseconds, which heartbeats must not wait for.
     fn plan(&mut self, view: &Machine) -> Option<Body> {
-        if view.rules().refreshing.is_some()
-            && Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread
-        {
-            tokio::task::block_in_place(|| self.planner.refresh(view))
-        } else {
-            self.planner.refresh(view)
-        }
+        plan_aside(view.rules().refreshing.is_some(), || self.planner.refresh(view))
     }
 }

@@ -15,10 +15,10 @@ use campanile_core::plan::{Options, Planner};
 use campanile_core::query;
 use campanile_core::reply::{Reply, Ticked};
 use campanile_core::time::Timestamp;
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio_util::sync::CancellationToken;
 
 use super::office::{NoReply, Office};
+use super::plan_aside;
 use crate::clock::Clock;
 use crate::metrics::Metrics;
 
@@ -87,11 +87,7 @@ impl<O: Office> Ticker<O> {
     /// stale there, and due again here.
     fn plan(&mut self, view: &Machine, now: Timestamp) -> Option<Tick> {
         let many = view.due().schedules().take_while(|(at, _)| *at <= now).nth(INLINE).is_some();
-        if many && Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread {
-            tokio::task::block_in_place(|| self.planner.tick(view, now))
-        } else {
-            self.planner.tick(view, now)
-        }
+        plan_aside(many, || self.planner.tick(view, now))
     }
 
     async fn commit(&mut self, now: Timestamp, tick: Tick) {

@@ -149,7 +149,8 @@ impl Service {
         remarks: Vec<Remark>,
     ) -> Result<CalendarDryRun, Failure> {
         let machine = self.read(Consistency::Linearizable).await?;
-        check(machine.calendar(&name).map(|named| &**named), condition)
+        condition
+            .judge(machine.calendar(&name).map(|named| named.updated_index))
             .map_err(|why| refused_calendar(&name, why))?;
         let told = self.think(move |service| Ok(service.would_move(&machine, &name, calendar, remarks)));
         Ok(told.await?)
@@ -233,18 +234,6 @@ impl Calendars for Changed<'_> {
 
     fn changed_at(&self) -> LogIndex {
         self.state.changed_at()
-    }
-}
-
-/// As the log would judge the condition at this place.
-fn check(current: Option<&NamedCalendar>, condition: Condition) -> Result<(), Rejection> {
-    match (condition, current) {
-        (Condition::Absent, Some(_)) => Err(Rejection::AlreadyExists),
-        (Condition::Unchanged(_), None) => Err(Rejection::NotFound),
-        (Condition::Unchanged(index), Some(current)) if current.updated_index != index => {
-            Err(Rejection::VersionConflict(current.updated_index))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -7,7 +7,7 @@ use campanile_core::command::Condition;
 use campanile_core::definition::{Definition, ScheduleName};
 use campanile_core::english;
 use campanile_core::machine::Machine;
-use campanile_core::reply::{Change, Rejection};
+use campanile_core::reply::Change;
 use campanile_core::schedule::{Schedule, State};
 
 use super::diff::{self, Bounds, Side};
@@ -38,7 +38,9 @@ impl Service {
     ) -> Result<DryRun, Failure> {
         let machine = self.read(Consistency::Linearizable).await?;
         let current = machine.named(&name).cloned();
-        check(current.as_deref(), condition).map_err(|failure| absent(&name, failure))?;
+        condition
+            .judge(current.as_ref().map(|current| current.updated_index))
+            .map_err(|rejection| absent(&name, refused(rejection)))?;
         let told = self.think(move |service| {
             service.judge_one(&machine, current.as_deref(), &definition)?;
             service.would(&machine, current.as_deref(), &definition)
@@ -119,17 +121,4 @@ pub(super) const fn change_word(change: Change) -> &'static str {
         Change::Changed => "changed",
         Change::Unchanged => "unchanged",
     }
-}
-
-/// As the log would judge the condition at this place.
-fn check(current: Option<&Schedule>, condition: Condition) -> Result<(), Failure> {
-    let rejection = match (condition, current) {
-        (Condition::Absent, Some(_)) => Rejection::AlreadyExists,
-        (Condition::Unchanged(_), None) => Rejection::NotFound,
-        (Condition::Unchanged(index), Some(current)) if current.updated_index != index => {
-            Rejection::VersionConflict(current.updated_index)
-        }
-        _ => return Ok(()),
-    };
-    Err(refused(rejection))
 }
