@@ -1,5 +1,8 @@
 //! One try to deliver a firing: who holds it, until when, and what came of it.
 
+use std::fmt;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AttemptNumber, FencingToken, NodeId};
@@ -8,16 +11,34 @@ use crate::time::Timestamp;
 /// The longest error or output that is kept with an attempt, in bytes.
 pub const MAX_OUTPUT: usize = 16 * 1024;
 
+/// Who may work on an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Holder {
+    /// A node of the cluster, which sends a request.
+    Node(NodeId),
+    /// A worker that leased it from a queue, by the name that it gave itself.
+    Worker(Arc<str>),
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Node(node) => write!(out, "{node}"),
+            Self::Worker(name) => out.write_str(name),
+        }
+    }
+}
+
 /// The right of one holder to work on one attempt until an instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
     /// Which attempt.
     pub attempt: AttemptNumber,
     /// Who.
-    pub holder: NodeId,
+    pub holder: Holder,
     /// When the log gave it.
     pub begun_at: Timestamp,
-    /// When it ends.
+    /// When it ends, unless its holder extends it.
     pub until: Timestamp,
     /// What the receiver compares.
     pub fencing_token: FencingToken,

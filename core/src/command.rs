@@ -5,12 +5,14 @@
 //! is a new schema, new variants go at the end, and the golden bytes in `storage` and `raft` hold it.
 
 mod backfill;
+mod queue;
 mod rules;
 mod schedule;
+mod work;
 
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::Report;
+use crate::chain::ChainId;
 use crate::event::SkipReason;
 use crate::firing::{FiringId, Kind};
 use crate::id::{AttemptNumber, Epoch, LogIndex, NodeId, Revision, Term, Uid};
@@ -18,13 +20,15 @@ use crate::reply::{Fingerprint, Rejection};
 use crate::time::{Span, Timestamp};
 
 pub use backfill::{CancelBackfill, CreateBackfill, StepBackfill};
+pub use queue::{DeleteQueue, DeleteSecret, DiscardLetters, PauseQueue, PutQueue, PutSecret, ResumeQueue};
 pub use rules::{DeleteCalendar, Moved, PutCalendar, Refresh, UseZones};
 pub use schedule::{
     Apply, CancelFiring, DeleteSchedule, PauseSchedule, PutSchedule, Rerun, ResumeSchedule, SetMark, Trigger,
 };
+pub use work::{Begin, BeginItem, Extend, SettleItem, Take, Work};
 
 /// The version of this vocabulary on disk and wire.
-pub const SCHEMA: u16 = 2;
+pub const SCHEMA: u16 = 3;
 
 /// One entry of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,10 +48,8 @@ pub enum Body {
     LeaderEpoch(LeaderEpoch),
     /// Decide what is due.
     Tick(Tick),
-    /// Give leases on attempts.
-    Begin(Begin),
-    /// Report what became of attempts.
-    Settle(Settle),
+    /// What the holders of leases say: they begin, take, extend and settle.
+    Work(Work),
     /// Create or replace a schedule.
     PutSchedule(PutSchedule),
     /// Remove a schedule.
@@ -82,6 +84,20 @@ pub enum Body {
     UseZones(UseZones),
     /// Look again when schedules are next due, after calendars or zones changed.
     Refresh(Refresh),
+    /// Give a queue settings.
+    PutQueue(PutQueue),
+    /// Forget the settings of a queue.
+    DeleteQueue(DeleteQueue),
+    /// Lease nothing more of a queue.
+    PauseQueue(PauseQueue),
+    /// Lease of it again.
+    ResumeQueue(ResumeQueue),
+    /// Create or replace a secret.
+    PutSecret(PutSecret),
+    /// Remove a secret.
+    DeleteSecret(DeleteSecret),
+    /// Put dead letters aside.
+    DiscardLetters(DiscardLetters),
 }
 
 /// A leader takes office.
@@ -108,6 +124,10 @@ pub struct Tick {
     pub lease_ends: Vec<(FiringId, AttemptNumber)>,
     /// Pauses whose `until` has come.
     pub pause_ends: Vec<PauseEnd>,
+    /// Firings whose deadline has come before they ran.
+    pub overdue: Vec<FiringId>,
+    /// What follows the ends of firings.
+    pub chains: Vec<FireChain>,
 }
 
 impl Tick {
@@ -118,6 +138,8 @@ impl Tick {
             && self.decisions.is_empty()
             && self.lease_ends.is_empty()
             && self.pause_ends.is_empty()
+            && self.overdue.is_empty()
+            && self.chains.is_empty()
     }
 }
 
@@ -192,42 +214,14 @@ pub struct PauseEnd {
     pub decision: Decision,
 }
 
-/// Leases on attempts, for one holder.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Begin {
-    /// Who will do them.
-    pub holder: NodeId,
-    /// At most [`crate::id::PLACES_PER_ENTRY`].
-    pub items: Vec<BeginItem>,
-}
-
-/// A lease on one attempt.
+/// What follows the end of a firing is fired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BeginItem {
-    /// Of which firing.
-    pub firing: FiringId,
-    /// Which attempt: one more than the last.
-    pub attempt: AttemptNumber,
-    /// When the lease ends.
-    pub until: Timestamp,
-}
-
-/// Reports on attempts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settle {
-    /// In the order in which they came.
-    pub items: Vec<SettleItem>,
-}
-
-/// A report on one attempt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SettleItem {
-    /// Of which firing.
-    pub firing: FiringId,
-    /// Which attempt; refused unless it is the one that runs.
-    pub attempt: AttemptNumber,
-    /// What came of it.
-    pub report: Report,
+pub struct FireChain {
+    /// Which.
+    pub id: ChainId,
+    /// The identity that the firing gets, as for a [`Trigger`]; none drops it, since its schedule is gone, or does not
+    /// fire.
+    pub nominal: Option<Timestamp>,
 }
 
 /// What the proposer saw of a schedule when it planned: another revision or state at the log position makes the command

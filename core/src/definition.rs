@@ -6,6 +6,7 @@
 mod check;
 mod name;
 mod policy;
+mod target;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,8 +17,9 @@ use crate::spec::{Exclusion, Spec, Window};
 use crate::time::Span;
 
 pub use check::{Flaw, check_times};
-pub use name::{BadName, ScheduleName};
+pub use name::{BadName, ScheduleName, check_segment};
 pub use policy::{AfterCompletion, CatchUp, CatchUpMode, Delivery, Jitter, Overlap, Policy, RetryPolicy};
+pub use target::{Action, MAX_PRIORITY, QueueTarget, Target, Webhook};
 
 /// The largest payload, in bytes of its JSON text: what fits into one log entry (100 KiB) beside the rest of a
 /// definition.
@@ -32,6 +34,8 @@ pub const MAX_NAME: usize = 200;
 pub const MAX_QUEUE: u32 = 10_000;
 /// The longest spread of the dispatch.
 pub const MAX_JITTER: Span = Span::from_secs(86_400);
+/// The longest deadline.
+pub const MAX_DEADLINE: Span = Span::from_secs(30 * 86_400);
 
 /// A whole definition. Two that are equal are the same revision.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -50,10 +54,15 @@ pub struct Definition {
     pub window: Window,
     /// The schedule is finished after so many firings; skips do not count.
     pub max_firings: Option<u64>,
-    /// All schedules with the same key are one to `overlap`: what runs of one runs for all of them.
+    /// All schedules with the same key are one to `overlap`: what runs of one runs for all of them. A queue leases so many
+    /// at once of those with the same key as its settings say.
     pub concurrency_key: Option<Arc<str>>,
     /// How: shared, since most schedules have the same.
     pub policy: Arc<Policy>,
+    /// What follows when a firing has failed, and when one has succeeded.
+    pub on_failure: Option<Box<Action>>,
+    /// See [`Definition::on_failure`].
+    pub on_success: Option<Box<Action>>,
 }
 
 /// Texts and labels for people; nothing is decided by them.
@@ -65,26 +74,6 @@ pub struct About {
     pub description: Box<str>,
     /// Labels to select by.
     pub labels: BTreeMap<Box<str>, Box<str>>,
-}
-
-/// Where a firing goes.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Target {
-    /// An HTTP request.
-    Webhook(Box<Webhook>),
-}
-
-/// An HTTP request to make for each firing.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Webhook {
-    /// `http` or `https`.
-    pub url: Box<str>,
-    /// The request's method.
-    pub method: Box<str>,
-    /// Headers of the user, beside ours.
-    pub headers: BTreeMap<Box<str>, Box<str>>,
-    /// How long one attempt may take.
-    pub timeout: Span,
 }
 
 impl Definition {
@@ -101,13 +90,25 @@ impl Definition {
             max_firings: None,
             concurrency_key: None,
             policy: Arc::default(),
+            on_failure: None,
+            on_success: None,
         }
+    }
+
+    /// The names of the secrets that its targets are signed with.
+    pub fn secrets(&self) -> impl Iterator<Item = &Arc<str>> {
+        let actions = self.actions().filter_map(Action::target);
+        std::iter::once(&self.target).chain(actions).filter_map(Target::secret)
+    }
+
+    /// What follows the end of a firing, `on_failure` first.
+    pub fn actions(&self) -> impl Iterator<Item = &Action> {
+        self.on_failure.iter().chain(&self.on_success).map(|action| &**action)
     }
 
     /// About how many bytes this takes in the log.
     #[must_use]
     pub fn weight(&self) -> usize {
-        let Target::Webhook(webhook) = &self.target;
         let pairs = |map: &BTreeMap<Box<str>, Box<str>>| -> usize {
             map.iter().map(|(k, v)| k.len() + v.len() + 16).sum()
         };
@@ -115,8 +116,8 @@ impl Definition {
             + self.about.display_name.len()
             + self.about.description.len()
             + pairs(&self.about.labels)
-            + pairs(&webhook.headers)
-            + webhook.url.len()
+            + self.target.weight()
+            + self.actions().filter_map(Action::target).map(Target::weight).sum::<usize>()
             + self.specs.len() * 400
             + self.exclude.iter().map(Exclusion::weight).sum::<usize>()
             + 512

@@ -4,18 +4,26 @@
 //! The tick loop of a schedule *is* its entry in the due index: one ticker serves all of them, and retries, lease ends and
 //! pauses come back through the same door.
 
+mod queued;
+mod sends;
+
 use std::sync::Arc;
 
 use imbl::OrdSet;
 
 use crate::backfill::Backfill;
+use crate::definition::Target;
 use crate::firing::{Firing, FiringId, Lane, Phase};
 use crate::id::{BackfillId, LogIndex, Run, Uid};
 use crate::schedule::{Schedule, State};
 use crate::time::Timestamp;
 
-/// The indexes. Three sets rather than one, so that an entry of a schedule takes 16 bytes, and a long backlog of work
-/// costs the ticker nothing.
+use queued::Slot;
+pub use queued::{Counts, Queued};
+pub use sends::Sends;
+
+/// The indexes. Several rather than one, so that an entry of a schedule takes 16 bytes, and a long backlog of work costs
+/// the ticker nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DueIndex {
     /// For the ticker: when a schedule has something to decide. Its state says whether that is its next nominal instant
@@ -23,8 +31,12 @@ pub struct DueIndex {
     schedules: OrdSet<(Timestamp, Uid)>,
     /// For the ticker: when a lease ends.
     leases: OrdSet<(Timestamp, FiringId)>,
-    /// For the dispatcher: firings that may begin, from that instant on.
-    work: OrdSet<(Timestamp, FiringId)>,
+    /// For the ticker: when a firing that does not run is given up (`deadline`).
+    deadlines: OrdSet<(Timestamp, FiringId)>,
+    /// For the dispatchers: firings that nodes send.
+    sends: Sends,
+    /// For workers: firings that stand in queues.
+    queued: Queued,
     /// Firings that wait for those before them, in the order of their decision.
     held: OrdSet<(Lane, LogIndex, FiringId)>,
     /// Firings of schedules with a concurrency key that are live and do not wait for others.
@@ -50,36 +62,61 @@ impl DueIndex {
 
     /// Enters a firing by its phase.
     pub(crate) fn enter_firing(&mut self, firing: &Firing) {
-        let Some((set, at)) = self.place_of(firing) else {
-            self.held.insert((firing.lane(), firing.decided.index, firing.id));
-            return;
-        };
-        set.insert((at, firing.id));
-        if let Lane::Key(key) = firing.lane() {
-            self.keyed.insert((key, firing.id));
+        let id = firing.id;
+        if let Some(at) = deadline_of(firing) {
+            self.deadlines.insert((at, id));
+        }
+        match &firing.phase {
+            Phase::Held => {
+                self.held.insert((firing.lane(), firing.decided.index, id));
+                return;
+            }
+            Phase::Running(lease) => {
+                self.leases.insert((lease.until, id));
+                if let Some(slot) = slot_of(firing) {
+                    self.queued.enter_leased(slot);
+                }
+            }
+            Phase::Waiting { .. } | Phase::Queued => match place_of(firing) {
+                Place::Queue(slot) => self.queued.enter_waiting(slot, may_begin_at(firing), id),
+                Place::Host(host) => self.sends.enter(host, may_begin_at(firing), id),
+            },
+        }
+        if let Some(key) = key_of(firing) {
+            self.keyed.insert((key, id));
         }
     }
 
     /// Takes a firing out as it was entered.
     pub(crate) fn leave_firing(&mut self, firing: &Firing) {
-        let Some((set, at)) = self.place_of(firing) else {
-            self.held.remove(&(firing.lane(), firing.decided.index, firing.id));
-            return;
-        };
-        set.remove(&(at, firing.id));
-        if let Lane::Key(key) = firing.lane() {
-            self.keyed.remove(&(key, firing.id));
+        let id = firing.id;
+        if let Some(at) = deadline_of(firing) {
+            self.deadlines.remove(&(at, id));
+        }
+        match &firing.phase {
+            Phase::Held => {
+                self.held.remove(&(firing.lane(), firing.decided.index, id));
+                return;
+            }
+            Phase::Running(lease) => {
+                self.leases.remove(&(lease.until, id));
+                if let Some(slot) = slot_of(firing) {
+                    self.queued.leave_leased(slot);
+                }
+            }
+            Phase::Waiting { .. } | Phase::Queued => match place_of(firing) {
+                Place::Queue(slot) => self.queued.leave_waiting(slot, may_begin_at(firing), id),
+                Place::Host(host) => self.sends.leave(host, may_begin_at(firing), id),
+            },
+        }
+        if let Some(key) = key_of(firing) {
+            self.keyed.remove(&(key, id));
         }
     }
 
-    /// Where a firing stands by time; none for one that waits for others.
-    fn place_of(&mut self, firing: &Firing) -> Option<(&mut OrdSet<(Timestamp, FiringId)>, Timestamp)> {
-        match firing.phase {
-            Phase::Running(lease) => Some((&mut self.leases, lease.until)),
-            Phase::Waiting { until } => Some((&mut self.work, until)),
-            Phase::Queued => Some((&mut self.work, firing.decided.at)),
-            Phase::Held => None,
-        }
+    /// So many firings of one concurrency key may be leased of a queue at once.
+    pub(crate) fn set_room_of_key(&mut self, queue: &Arc<str>, most: u32) {
+        self.queued.set_room_of_key(queue, most);
     }
 
     /// Enters a backfill as it is now.
@@ -99,7 +136,8 @@ impl DueIndex {
     pub fn next_tick(&self) -> Option<Timestamp> {
         let schedule = self.schedules.get_min().map(|(at, _)| *at);
         let lease = self.leases.get_min().map(|(at, _)| *at);
-        schedule.into_iter().chain(lease).min()
+        let deadline = self.deadlines.get_min().map(|(at, _)| *at);
+        schedule.into_iter().chain(lease).chain(deadline).min()
     }
 
     /// Schedules by when they have something to decide, the earliest first.
@@ -143,10 +181,65 @@ impl DueIndex {
         self.backfills.iter().copied()
     }
 
-    /// Firings that may begin from an instant on, the earliest first.
-    pub fn work(&self) -> impl Iterator<Item = (Timestamp, FiringId)> + '_ {
-        self.work.iter().copied()
+    /// Firings that do not run by when they are given up, the earliest first.
+    pub fn deadlines(&self) -> impl Iterator<Item = (Timestamp, FiringId)> + '_ {
+        self.deadlines.iter().copied()
     }
+
+    /// Firings that nodes send.
+    #[must_use]
+    pub fn sends(&self) -> &Sends {
+        &self.sends
+    }
+
+    /// Firings that stand in queues.
+    #[must_use]
+    pub fn queued(&self) -> &Queued {
+        &self.queued
+    }
+}
+
+/// Where a firing waits for its holder.
+enum Place {
+    Queue(Slot),
+    Host(Arc<str>),
+}
+
+fn place_of(firing: &Firing) -> Place {
+    match &firing.definition.target {
+        Target::Webhook(webhook) => Place::Host(webhook.host().into()),
+        Target::Queue(target) => {
+            Place::Queue(Slot { queue: target.queue.clone(), key: key_of(firing), priority: target.priority })
+        }
+    }
+}
+
+fn slot_of(firing: &Firing) -> Option<Slot> {
+    match place_of(firing) {
+        Place::Queue(slot) => Some(slot),
+        Place::Host(_) => None,
+    }
+}
+
+fn key_of(firing: &Firing) -> Option<Arc<str>> {
+    firing.definition.concurrency_key.clone()
+}
+
+fn may_begin_at(firing: &Firing) -> Timestamp {
+    match firing.phase {
+        Phase::Waiting { until } => until,
+        _ => firing.decided.at,
+    }
+}
+
+/// When a firing that does not run is given up.
+fn deadline_of(firing: &Firing) -> Option<Timestamp> {
+    firing
+        .definition
+        .policy
+        .deadline
+        .filter(|_| firing.lease().is_none())
+        .map(|after| firing.decided.at + after)
 }
 
 /// When a schedule has something to decide: its next nominal instant, or the end of its pause.

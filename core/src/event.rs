@@ -12,10 +12,11 @@ use crate::calendar::Calendar;
 use crate::definition::{Definition, ScheduleName};
 use crate::firing::{EndState, FiringId, Kind};
 use crate::id::{AttemptNumber, BackfillId, Epoch, NodeId, Revision, Term, Uid};
+use crate::queue::QueueSettings;
 use crate::time::{Span, Timestamp};
 
 /// The version of this vocabulary on disk and wire.
-pub const SCHEMA: u16 = 2;
+pub const SCHEMA: u16 = 3;
 
 /// One row of the ledger; its key (log index, n) stands beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -214,6 +215,96 @@ pub enum Event {
         /// The one now.
         to: Option<Timestamp>,
     },
+    /// A queue has these settings from here on.
+    QueuePut {
+        /// Its name.
+        name: Arc<str>,
+        /// Its limits.
+        settings: QueueSettings,
+        /// Who.
+        by: Box<str>,
+    },
+    /// A queue has the default settings again.
+    QueueDeleted {
+        /// Its name.
+        name: Arc<str>,
+        /// Who.
+        by: Box<str>,
+    },
+    /// Nothing more of a queue is leased.
+    QueuePaused {
+        /// Its name.
+        name: Arc<str>,
+        /// Why.
+        note: Box<str>,
+        /// Who.
+        by: Box<str>,
+    },
+    /// A queue is leased of again.
+    QueueResumed {
+        /// Its name.
+        name: Arc<str>,
+        /// Who.
+        by: Box<str>,
+    },
+    /// A secret was created or replaced.
+    SecretPut {
+        /// Its name; its text stands nowhere.
+        name: Arc<str>,
+        /// Until when the one before signs beside it.
+        previous_until: Option<Timestamp>,
+        /// Who.
+        by: Box<str>,
+    },
+    /// A secret was removed.
+    SecretDeleted {
+        /// Its name.
+        name: Arc<str>,
+        /// Who.
+        by: Box<str>,
+    },
+    /// What was to follow the end of a firing does not.
+    ChainDropped {
+        /// The firing that ended.
+        cause: FiringId,
+        /// The schedule that was to be triggered; none for a notice.
+        to: Option<ScheduleName>,
+        /// Why.
+        reason: DropReason,
+    },
+    /// A dead letter was put aside.
+    LetterDiscarded {
+        /// Its firing.
+        firing: FiringId,
+        /// Who.
+        by: Box<str>,
+    },
+}
+
+/// Why what was to follow the end of a firing does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum DropReason {
+    /// There is no such schedule (any more).
+    NoSchedule,
+    /// It is paused.
+    Paused,
+    /// It is parked.
+    Parked,
+    /// Another firing of it ran, and it skips then.
+    Overlap,
+}
+
+impl DropReason {
+    /// Its name in API, CLI and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NoSchedule => "no_schedule",
+            Self::Paused => "paused",
+            Self::Parked => "parked",
+            Self::Overlap => "overlap",
+        }
+    }
 }
 
 /// What follows from the end of an attempt.
@@ -280,7 +371,10 @@ impl Event {
             | Self::Resumed { uid, .. }
             | Self::Parked { uid, .. }
             | Self::Finished { uid } => Some(*uid),
-            Self::StopAsked { firing } | Self::Cancelled { firing, .. } => Some(firing.uid),
+            Self::StopAsked { firing }
+            | Self::Cancelled { firing, .. }
+            | Self::LetterDiscarded { firing, .. }
+            | Self::ChainDropped { cause: firing, .. } => Some(firing.uid),
             Self::MarkSet { uid, .. } | Self::BackfillCreated { uid, .. } | Self::NextMoved { uid, .. } => {
                 Some(*uid)
             }
@@ -289,7 +383,13 @@ impl Event {
             | Self::BackfillEnded { .. }
             | Self::CalendarPut { .. }
             | Self::CalendarDeleted { .. }
-            | Self::ZonesUsed { .. } => None,
+            | Self::ZonesUsed { .. }
+            | Self::QueuePut { .. }
+            | Self::QueueDeleted { .. }
+            | Self::QueuePaused { .. }
+            | Self::QueueResumed { .. }
+            | Self::SecretPut { .. }
+            | Self::SecretDeleted { .. } => None,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::{AttemptEnd, Lease};
-use crate::definition::Definition;
+use crate::definition::{Definition, ScheduleName};
 use crate::id::{AttemptNumber, BackfillId, Epoch, LogIndex, Revision, Run, Uid};
 use crate::time::{Span, Timestamp};
 
@@ -94,6 +94,10 @@ pub enum Kind {
     Backfill(BackfillId),
     /// A user asked for it again.
     Rerun,
+    /// Another schedule's firing ended, and its definition asks for this one (`on_failure`, `on_success`).
+    Chained(FiringId),
+    /// It tells another target how a firing of the schedule ended.
+    Notice(FiringId),
 }
 
 impl Kind {
@@ -106,9 +110,40 @@ impl Kind {
             Self::Manual => "manual",
             Self::Backfill(_) => "backfill",
             Self::Rerun => "rerun",
+            Self::Chained(_) => "chained",
+            Self::Notice(_) => "notice",
+        }
+    }
+
+    /// The firing whose end made it.
+    #[must_use]
+    pub const fn cause(self) -> Option<FiringId> {
+        match self {
+            Self::Chained(cause) | Self::Notice(cause) => Some(cause),
+            Self::Scheduled | Self::CatchUp | Self::Manual | Self::Backfill(_) | Self::Rerun => None,
         }
     }
 }
+
+/// How the firing ended that made another one: what a notice tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// Which firing.
+    pub firing: FiringId,
+    /// Of which schedule.
+    pub schedule: ScheduleName,
+    /// How it ended.
+    pub state: EndState,
+    /// How many attempts it took.
+    pub attempts: AttemptNumber,
+    /// The receiver's last status, if it answered.
+    pub status: Option<u16>,
+    /// What went wrong last, shortened to [`MAX_CAUSE`] bytes; empty for nothing.
+    pub error: Box<str>,
+}
+
+/// The longest error that is kept with a [`Cause`] or a dead letter, in bytes.
+pub const MAX_CAUSE: usize = 512;
 
 /// A firing that is not settled yet. Settled ones leave the machine; their story is in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,6 +160,8 @@ pub struct Firing {
     pub decided: Decided,
     /// A payload given by the trigger, instead of the definition's.
     pub payload: Option<Box<str>>,
+    /// How the firing ended that made this one.
+    pub cause: Option<Arc<Cause>>,
     /// The next nominal instant of the schedule when it was decided, for `until_next`; `None` for one that nothing
     /// overtakes.
     pub overtaken_at: Option<Timestamp>,
@@ -150,7 +187,7 @@ pub struct Decided {
 }
 
 /// What a live firing waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     /// For somebody to begin it.
     Queued,
@@ -202,6 +239,28 @@ impl Firing {
     #[must_use]
     pub fn lane(&self) -> Lane {
         Lane::of(self.id.uid, &self.definition)
+    }
+
+    /// Whether it tells of another firing's end: then it stands beside the firings of its schedule, and nothing of theirs
+    /// (overlap, failures in a row, chains) is about it.
+    #[must_use]
+    pub const fn is_notice(&self) -> bool {
+        matches!(self.kind, Kind::Notice(_))
+    }
+
+    /// The lease of its running attempt.
+    #[must_use]
+    pub const fn lease(&self) -> Option<&Lease> {
+        match &self.phase {
+            Phase::Running(lease) => Some(lease),
+            Phase::Queued | Phase::Waiting { .. } | Phase::Held => None,
+        }
+    }
+
+    /// It is given up then, whatever it waits for (`deadline`); [`Timestamp::NEVER`] for never.
+    #[must_use]
+    pub fn deadline(&self) -> Timestamp {
+        self.definition.policy.deadline.map_or(Timestamp::NEVER, |deadline| self.decided.at + deadline)
     }
 
     /// From its nominal instant to its decision.

@@ -5,22 +5,27 @@
 
 use std::sync::Arc;
 
+use imbl::OrdMap;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::AttemptEnd;
 use crate::backfill::Backfill;
+use crate::chain::Chain;
 use crate::definition::Definition;
-use crate::firing::{Decided, Firing, FiringId, Kind, Phase};
+use crate::firing::{Cause, Decided, Firing, FiringId, Kind, Phase};
 use crate::id::{AttemptNumber, LogIndex, NodeId, Revision};
 use crate::invariant;
+use crate::letter::Letter;
 use crate::machine::Machine;
+use crate::queue::Queue;
 use crate::request::Remembered;
 use crate::schedule::Schedule;
+use crate::secret::Secret;
 use crate::state::{NamedCalendar, Office, Rules, State};
 use crate::time::Timestamp;
 
 /// The version of the layout.
-pub const SCHEMA: u16 = 2;
+pub const SCHEMA: u16 = 3;
 
 /// A whole machine at one index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +40,10 @@ pub struct Image {
     backfills: Vec<Arc<Backfill>>,
     calendars: Vec<(Arc<str>, Arc<NamedCalendar>)>,
     rules: Rules,
+    queues: Vec<(Arc<str>, Arc<Queue>)>,
+    secrets: Vec<(Arc<str>, Arc<Secret>)>,
+    letters: Vec<Arc<Letter>>,
+    chains: Vec<Arc<Chain>>,
 }
 
 /// A live firing; its definition only when it is not that of its schedule any more.
@@ -46,6 +55,7 @@ struct Live {
     definition: Option<Arc<Definition>>,
     decided: Decided,
     payload: Option<Box<str>>,
+    cause: Option<Arc<Cause>>,
     overtaken_at: Option<Timestamp>,
     attempt: AttemptNumber,
     last_end: Option<AttemptEnd>,
@@ -83,12 +93,12 @@ impl Image {
                 .map(|(key, remembered)| (key.clone(), remembered.clone()))
                 .collect(),
             backfills: state.backfills.values().cloned().collect(),
-            calendars: state
-                .calendars
-                .iter()
-                .map(|(name, calendar)| (name.clone(), calendar.clone()))
-                .collect(),
+            calendars: named(&state.calendars),
             rules: state.rules.clone(),
+            queues: named(&state.queues),
+            secrets: named(&state.secrets),
+            letters: state.letters.iter().cloned().collect(),
+            chains: state.chains().cloned().collect(),
         }
     }
 
@@ -110,8 +120,14 @@ impl Image {
             next_node: self.next_node,
             calendars: self.calendars.into_iter().collect(),
             rules: self.rules,
+            secrets: self.secrets.into_iter().collect(),
+            chains: self.chains.into_iter().map(|chain| (chain.id, chain)).collect(),
             ..State::default()
         };
+        for (name, queue) in self.queues {
+            state.insert_queue(&name, Arc::unwrap_or_clone(queue));
+        }
+        self.letters.into_iter().for_each(|letter| state.letters.enter(letter));
         for backfill in self.backfills {
             state.insert_backfill(Arc::unwrap_or_clone(backfill));
         }
@@ -137,10 +153,16 @@ impl Image {
     }
 }
 
+/// What stands under names, as a list.
+fn named<T>(of: &OrdMap<Arc<str>, Arc<T>>) -> Vec<(Arc<str>, Arc<T>)> {
+    of.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 impl Live {
     fn of(state: &State, firing: &Firing) -> Self {
-        let current =
-            state.schedule(firing.id.uid).is_some_and(|schedule| schedule.revision == firing.revision);
+        let current = state.schedule(firing.id.uid).is_some_and(|schedule| {
+            schedule.revision == firing.revision && schedule.definition == firing.definition
+        });
         Self {
             id: firing.id,
             kind: firing.kind,
@@ -148,11 +170,12 @@ impl Live {
             definition: (!current).then(|| firing.definition.clone()),
             decided: firing.decided,
             payload: firing.payload.clone(),
+            cause: firing.cause.clone(),
             overtaken_at: firing.overtaken_at,
             attempt: firing.attempt,
             last_end: firing.last_end,
             stop_asked: firing.stop_asked,
-            phase: firing.phase,
+            phase: firing.phase.clone(),
         }
     }
 
@@ -169,6 +192,7 @@ impl Live {
             definition,
             decided: self.decided,
             payload: self.payload,
+            cause: self.cause,
             overtaken_at: self.overtaken_at,
             attempt: self.attempt,
             last_end: self.last_end,

@@ -20,6 +20,7 @@ pub fn check(machine: &Machine) -> Result<(), String> {
     schedules_make_sense(machine)?;
     firings_make_sense(machine)?;
     backfills_make_sense(machine)?;
+    chains_make_sense(machine)?;
     indexes_are_what_they_would_be_built_anew(machine)
 }
 
@@ -52,6 +53,13 @@ fn schedules_make_sense(machine: &Machine) -> Result<(), String> {
         if held != schedule.held as usize {
             return Err(format!("{name} counts {} held firings of {held}", schedule.held));
         }
+        let notices = machine.live_of(schedule.uid).filter(|firing| firing.is_notice()).count();
+        if notices != schedule.notices as usize {
+            return Err(format!("{name} counts {} notices of {notices}", schedule.notices));
+        }
+        if let Some(secret) = schedule.definition.secrets().find(|secret| machine.secret(secret).is_none()) {
+            return Err(format!("{name} names the secret {secret}, which does not exist"));
+        }
         for calendar in schedule.definition.exclude.iter().filter_map(Exclusion::calendar) {
             if machine.calendar(calendar).is_none() {
                 return Err(format!("{name} names the calendar {calendar}, which does not exist"));
@@ -67,7 +75,10 @@ fn firings_make_sense(machine: &Machine) -> Result<(), String> {
         if firing.decided.at < id.nominal {
             return Err(format!("{id:?} was decided before its nominal"));
         }
-        match firing.phase {
+        match &firing.phase {
+            Phase::Running(lease) if lease.until > firing.deadline().max(lease.begun_at.successor()) => {
+                return Err(format!("the lease of {id:?} goes beyond its deadline"));
+            }
             Phase::Running(lease) if lease.attempt != firing.attempt => {
                 return Err(format!("{id:?} runs attempt {} of {}", lease.attempt, firing.attempt));
             }
@@ -131,8 +142,25 @@ fn backfill_makes_sense(machine: &Machine, backfill: &Backfill) -> Result<(), &'
     Ok(())
 }
 
+fn chains_make_sense(machine: &Machine) -> Result<(), String> {
+    let mut of: BTreeMap<Uid, u32> = BTreeMap::new();
+    for chain in machine.chains() {
+        *of.entry(chain.from).or_default() += 1;
+    }
+    for schedule in machine.schedules.values() {
+        let chained = of.remove(&schedule.uid).unwrap_or(0);
+        if chained != schedule.chained {
+            return Err(format!("{} counts {} chains of {chained}", schedule.name, schedule.chained));
+        }
+    }
+    if of.is_empty() { Ok(()) } else { Err("a chain follows a schedule that is gone".into()) }
+}
+
 fn indexes_are_what_they_would_be_built_anew(machine: &Machine) -> Result<(), String> {
     let mut due = DueIndex::default();
+    for (name, queue) in machine.queues() {
+        due.set_room_of_key(name, queue.settings.max_in_flight_per_key);
+    }
     machine.schedules.values().for_each(|schedule| due.enter(schedule));
     machine.live().for_each(|firing| due.enter_firing(firing));
     machine.backfills.values().for_each(|backfill| due.enter_backfill(backfill));

@@ -32,6 +32,14 @@ pub mod attempt;
 
 pub mod firing;
 
+pub mod queue;
+
+pub mod secret;
+
+pub mod chain;
+
+pub mod letter;
+
 pub mod schedule;
 
 pub mod retry;

@@ -7,17 +7,20 @@
 mod backfill;
 mod calendar;
 mod cancel;
+mod chain;
 mod decide;
 mod leader;
 mod lease;
 mod mark;
 mod overlap;
+mod queue;
 mod rerun;
 mod schedule;
 mod set;
 mod settle;
 mod tick;
 mod trigger;
+mod work;
 
 use std::ops::Deref;
 
@@ -63,6 +66,8 @@ impl Machine {
             moment: Decided { at: command.at, index, epoch: command.epoch },
             state,
             events: Vec::new(),
+            places: 0,
+            chained: 0,
         };
         let reply = turn.once(&command.body);
         let at = command.at;
@@ -96,6 +101,10 @@ struct Turn<'a> {
     moment: Decided,
     state: &'a mut State,
     events: Vec<Event>,
+    /// How many leases this entry has given.
+    places: usize,
+    /// How many firings are to follow what ended in this entry.
+    chained: u32,
 }
 
 impl Turn<'_> {
@@ -117,8 +126,7 @@ impl Turn<'_> {
         match body {
             Body::LeaderEpoch(command) => leader::take_office(self, command),
             Body::Tick(command) => tick::tick(self, command),
-            Body::Begin(command) => lease::begin(self, command),
-            Body::Settle(command) => settle::settle(self, command),
+            Body::Work(command) => work::work(self, command),
             Body::PutSchedule(command) => or_rejected(schedule::put(self, command, 0).map(Reply::Schedule)),
             Body::DeleteSchedule(command) => or_rejected(schedule::delete(self, command)),
             Body::PauseSchedule(command) => or_rejected(schedule::pause(self, command)),
@@ -136,6 +144,13 @@ impl Turn<'_> {
             Body::DeleteCalendar(command) => or_rejected(calendar::delete(self, command)),
             Body::UseZones(command) => calendar::use_zones(self, command),
             Body::Refresh(command) => calendar::refresh(self, command),
+            Body::PutQueue(command) => or_rejected(queue::put(self, command)),
+            Body::DeleteQueue(command) => or_rejected(queue::delete(self, command)),
+            Body::PauseQueue(command) => or_rejected(queue::pause(self, command)),
+            Body::ResumeQueue(command) => or_rejected(queue::resume(self, command)),
+            Body::PutSecret(command) => or_rejected(queue::put_secret(self, command)),
+            Body::DeleteSecret(command) => or_rejected(queue::delete_secret(self, command)),
+            Body::DiscardLetters(command) => queue::discard(self, command),
         }
     }
 
@@ -165,10 +180,17 @@ fn request_of(body: &Body) -> Option<&Request> {
         Body::CancelBackfill(command) => Some(&command.request),
         Body::PutCalendar(command) => Some(&command.request),
         Body::DeleteCalendar(command) => Some(&command.request),
+        Body::PutQueue(command) => Some(&command.request),
+        Body::DeleteQueue(command) => Some(&command.request),
+        Body::PauseQueue(command) => Some(&command.request),
+        Body::ResumeQueue(command) => Some(&command.request),
+        Body::PutSecret(command) => Some(&command.request),
+        Body::DeleteSecret(command) => Some(&command.request),
+        Body::DiscardLetters(command) => Some(&command.request),
+        // Each take has a request of its own.
         Body::LeaderEpoch(_)
         | Body::Tick(_)
-        | Body::Begin(_)
-        | Body::Settle(_)
+        | Body::Work(_)
         | Body::StepBackfill(_)
         | Body::UseZones(_)
         | Body::Refresh(_) => None,

@@ -6,6 +6,7 @@
 
 mod backfill;
 mod catch_up;
+mod chain;
 mod jitter;
 mod mark;
 mod refresh;
@@ -96,7 +97,12 @@ impl Planner {
         let ended = state.due().leases().take_while(|(at, _)| *at <= now).take((all / LEASE_SHARE).max(1));
         tick.lease_ends
             .extend(ended.filter_map(|(_, id)| state.firing(id).map(|firing| (id, firing.attempt))));
-        let room = all.saturating_sub(tick.lease_ends.len()).max(1);
+        let overdue =
+            state.due().deadlines().take_while(|(at, _)| *at <= now).take((all / LEASE_SHARE).max(1));
+        tick.overdue.extend(overdue.map(|(_, id)| id));
+        tick.chains = self.chains(state, now);
+        let taken = tick.lease_ends.len() + tick.overdue.len() + tick.chains.len();
+        let room = all.saturating_sub(taken).max(1);
         let missed_before = now - self.options.failover_grace;
         let old = |(at, _): &(Timestamp, Uid)| *at < missed_before;
         let has_backlog = state.due().schedules().next().as_ref().is_some_and(old);
@@ -303,12 +309,7 @@ mod tests {
     }
 
     fn definition() -> Arc<Definition> {
-        let webhook = Webhook {
-            url: "http://receiver".into(),
-            method: "POST".into(),
-            headers: Default::default(),
-            timeout: Span::from_secs(1),
-        };
+        let webhook = Webhook { timeout: Span::from_secs(1), ..Webhook::new("http://receiver") };
         let every = Spec::Every { every: Span::from_secs(10), anchor: Timestamp::EPOCH };
         Arc::new(Definition::new(vec![every], Target::Webhook(Box::new(webhook))))
     }

@@ -14,18 +14,35 @@ use crate::time::Timestamp;
 /// When a Tick has something to decide next.
 #[must_use]
 pub fn next_due(state: &State) -> Option<Timestamp> {
-    state.due().next_tick()
+    // What is to follow the end of a firing is due at once.
+    if state.chains().next().is_some() { Some(state.clock()) } else { state.due().next_tick() }
 }
 
-/// When there is something to begin next.
+/// When there is something for a node to begin next. Looks at one firing a host.
 #[must_use]
 pub fn next_work(state: &State) -> Option<Timestamp> {
-    state.due().work().next().map(|(at, _)| at)
+    state.due().sends().hosts().map(|(_, at)| at).min()
 }
 
-/// Firings that may begin now, those that may longest first.
-pub fn work_now(state: &State, now: Timestamp) -> impl Iterator<Item = &Arc<Firing>> {
-    state.due().work().take_while(move |(at, _)| *at <= now).filter_map(|(_, id)| state.firing(id))
+/// Firings that nodes may begin now, those that may longest first. Walks all of them: for tests and small worlds; the
+/// dispatcher asks host by host ([`crate::due::Sends`]).
+#[must_use]
+pub fn work_now(state: &State, now: Timestamp) -> Vec<&Arc<Firing>> {
+    let mut work: Vec<_> = state.due().sends().iter().filter(|(at, _)| *at <= now).collect();
+    work.sort_unstable();
+    work.into_iter().filter_map(|(_, id)| state.firing(id)).collect()
+}
+
+/// When a worker may lease something of a queue: now, at an instant, or not before somebody changes something (`None`).
+#[must_use]
+pub fn queue_opens_at(state: &State, name: &Arc<str>, now: Timestamp) -> Option<Timestamp> {
+    let at = state.due().queued().opens_at(name)?.max(now);
+    let Some(queue) = state.queue(name) else { return Some(at) };
+    let leased = state.due().queued().counts(name).leased;
+    if queue.paused.is_some() || queue.settings.max_in_flight.is_some_and(|most| leased >= most) {
+        return None;
+    }
+    Some(queue.rate_opens_at(now).map_or(at, |opens| opens.max(at)))
 }
 
 /// At most `limit` schedules of a namespace (or of all) after `after`, in the order of their names.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::Lease;
-use crate::firing::FiringId;
+use crate::firing::{EndState, FiringId};
 use crate::id::{BackfillId, Epoch, LogIndex, NodeId, Revision, Uid};
 use crate::time::Timestamp;
 
@@ -17,10 +17,10 @@ pub enum Reply {
     InOffice(Epoch),
     /// What came of a tick.
     Ticked(Ticked),
-    /// What came of each item of a Begin, in its order.
-    Begun(Vec<Result<Lease, Refused>>),
-    /// What came of each item of a Settle, in its order.
-    Settled(Vec<Result<(), Refused>>),
+    /// What came of what holders said.
+    Worked(Worked),
+    /// What a worker got of a queue.
+    Leased(Vec<Leased>),
     /// The schedule stands like this now.
     Schedule(Written),
     /// The schedule is gone; `false` when there was none.
@@ -43,8 +43,54 @@ pub enum Reply {
     Calendar(Change, LogIndex),
     /// Schedules were looked at again; `false` when another command had overtaken the plan.
     Refreshed(bool),
+    /// The queue stands like this now, changed last there.
+    Queue(Change, LogIndex),
+    /// The secret stands like this now, changed last there.
+    Secret(Change, LogIndex),
+    /// So many dead letters were put aside.
+    Discarded(u32),
     /// Nothing was done, for this reason.
     Rejected(Rejection),
+}
+
+/// What came of what holders said, each in the order of the command.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Worked {
+    /// Of each report: the state that the firing is in after it.
+    pub settled: Vec<Result<SettledNow, Refused>>,
+    /// Of each extension.
+    pub extended: Vec<Result<Extended, Refused>>,
+    /// What each worker got.
+    pub taken: Vec<Result<Vec<Leased>, Rejection>>,
+    /// Of each item of each Begin.
+    pub begun: Vec<Vec<Result<Lease, Refused>>>,
+}
+
+/// A firing that a worker got.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leased {
+    /// Which.
+    pub firing: FiringId,
+    /// The right to work on it.
+    pub lease: Lease,
+}
+
+/// A lease that goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extended {
+    /// Its end.
+    pub until: Timestamp,
+    /// Whether its holder is asked to stop.
+    pub stop: bool,
+}
+
+/// What a report made of its firing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SettledNow {
+    /// It is tried again, not before this.
+    Retry(Timestamp),
+    /// It is over.
+    End(EndState),
 }
 
 /// What came of a tick.
@@ -93,6 +139,8 @@ pub enum Refused {
     NotYet(Timestamp),
     /// It waits for the firings before it.
     Held,
+    /// It stands in a queue, and a node asked for it.
+    InQueue,
 }
 
 /// Why a command did nothing.
@@ -118,8 +166,12 @@ pub enum Rejection {
     Limit(Box<str>),
     /// A definition names a calendar that does not exist.
     NoCalendar(Box<str>),
-    /// The calendar is named by so many schedules.
+    /// The calendar or secret is named by so many schedules.
     InUse(u32),
+    /// A definition names a secret that does not exist.
+    NoSecret(Box<str>),
+    /// The schedules that a definition triggers would lead back to it: these, in order.
+    Cycle(Box<str>),
     /// One part of a set was refused, and so the whole set: the part's place, puts first, and why.
     Part(u32, Box<Rejection>),
 }

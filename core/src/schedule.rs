@@ -46,6 +46,10 @@ pub struct Schedule {
     pub live: u32,
     /// How many of those wait for the ones before them (`overlap`).
     pub held: u32,
+    /// How many of those that are not settled tell another target of a firing (`on_failure`, `on_success`).
+    pub notices: u32,
+    /// How many firings are to follow the ends of its firings and have not been decided yet.
+    pub chained: u32,
     /// How many firings were made of instants below the mark: by backfills, re-runs and triggers that name their nominal.
     pub refired: u64,
     /// The nominal of the last manual firing: the next one is later, so that two of one moment are told apart.
@@ -110,6 +114,14 @@ impl Schedule {
     /// The last outcomes, the newest first.
     pub fn newest_outcomes(&self) -> impl Iterator<Item = &PastFiring> {
         self.outcomes.iter().flat_map(|outcomes| outcomes.iter().rev())
+    }
+
+    /// A firing that no instant asks for may have any nominal later than this, up to `now`, that is no instant. Before a
+    /// mark that a user set ahead of the clock nothing has been decided since then.
+    #[must_use]
+    pub fn free_after(&self, now: Timestamp) -> Timestamp {
+        let decided = if self.mark > now { self.updated_at } else { self.mark };
+        decided.max(self.triggered_at)
     }
 
     /// What a proposer saw of it.

@@ -4,6 +4,7 @@
 //! no rule can forget an index. No rule is decided here. Maps are persistent: a clone is a shallow copy, which is how
 //! readers and images get theirs between two applies.
 
+mod named;
 mod rules;
 
 use std::ops::Bound;
@@ -13,17 +14,22 @@ use imbl::OrdMap;
 
 use crate::backfill::Backfill;
 use crate::calendar::Calendar;
+use crate::chain::{Chain, ChainId};
 use crate::definition::{Definition, ScheduleName};
 use crate::due::DueIndex;
 use crate::firing::{Firing, FiringId, Phase};
 use crate::id::{BackfillId, Epoch, LogIndex, NodeId, Run, Term, Uid};
+use crate::letter::Letters;
+use crate::queue::Queue;
 use crate::request::Requests;
 use crate::schedule::Schedule;
+use crate::secret::Secret;
 use crate::series::Calendars;
 use crate::shared::Shared;
 use crate::spec::Exclusion;
 use crate::time::Timestamp;
 
+pub use named::Users;
 pub use rules::{KEPT_VERSIONS, NamedCalendar, Refreshing, Rules};
 
 /// The first id that is given to a node which joins later; those of the first configuration are below.
@@ -46,12 +52,20 @@ pub struct State {
     pub(crate) requests: Requests,
     pub(crate) backfills: OrdMap<BackfillId, Arc<Backfill>>,
     pub(crate) calendars: OrdMap<Arc<str>, Arc<NamedCalendar>>,
+    pub(crate) queues: OrdMap<Arc<str>, Arc<Queue>>,
+    pub(crate) secrets: OrdMap<Arc<str>, Arc<Secret>>,
+    /// Firings that came to nothing.
+    pub(crate) letters: Letters,
+    /// What is to follow the ends of firings.
+    pub(crate) chains: OrdMap<ChainId, Arc<Chain>>,
     /// What planning depends on beside definitions.
     pub(crate) rules: Rules,
     /// Derived.
     pub(crate) due: DueIndex,
     /// Derived: how many schedules name a calendar.
-    pub(crate) calendar_users: OrdMap<Arc<str>, u32>,
+    pub(crate) calendar_users: Users,
+    /// Derived: how many schedules name a secret.
+    pub(crate) secret_users: Users,
     /// Derived: equal policies and principals of schedules are kept once.
     pub(crate) shared: Shared,
 }
@@ -80,9 +94,14 @@ impl Default for State {
             requests: Requests::default(),
             backfills: OrdMap::new(),
             calendars: OrdMap::new(),
+            queues: OrdMap::new(),
+            secrets: OrdMap::new(),
+            letters: Letters::default(),
+            chains: OrdMap::new(),
             rules: Rules::default(),
             due: DueIndex::default(),
-            calendar_users: OrdMap::new(),
+            calendar_users: Users::default(),
+            secret_users: Users::default(),
             shared: Shared::default(),
         }
     }
@@ -185,23 +204,6 @@ impl State {
         self.backfills.values()
     }
 
-    /// The calendar of that name.
-    #[must_use]
-    pub fn calendar(&self, name: &str) -> Option<&Arc<NamedCalendar>> {
-        self.calendars.get(name)
-    }
-
-    /// All calendars in the order of their names.
-    pub fn calendars(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<NamedCalendar>)> {
-        self.calendars.iter()
-    }
-
-    /// How many schedules name a calendar.
-    #[must_use]
-    pub fn calendar_users(&self, name: &str) -> u32 {
-        self.calendar_users.get(name).copied().unwrap_or(0)
-    }
-
     /// What planning depends on beside definitions.
     #[must_use]
     pub fn rules(&self) -> &Rules {
@@ -235,7 +237,7 @@ impl State {
     pub(crate) fn insert(&mut self, mut schedule: Schedule) {
         self.shared.share(&mut schedule);
         self.due.enter(&schedule);
-        self.count_calendars(&schedule.definition, 1);
+        self.count_names(&schedule.definition, 1);
         self.names.insert(schedule.name.clone(), schedule.uid);
         let before = self.schedules.insert(schedule.uid, Arc::new(schedule));
         assert!(before.is_none(), "a uid is the index of the entry that made it, so it is new");
@@ -244,22 +246,15 @@ impl State {
     pub(crate) fn remove(&mut self, uid: Uid) -> Option<Arc<Schedule>> {
         let schedule = self.schedules.remove(&uid)?;
         self.due.leave(&schedule);
-        self.count_calendars(&schedule.definition, -1);
+        self.count_names(&schedule.definition, -1);
         self.names.remove(&schedule.name);
         Some(schedule)
     }
 
-    /// Keeps count of who names which calendar; a definition that names one twice counts once.
-    fn count_calendars(&mut self, definition: &Definition, by: i32) {
-        let mut names: Vec<&str> = definition.exclude.iter().filter_map(Exclusion::calendar).collect();
-        names.sort_unstable();
-        names.dedup();
-        for name in names {
-            match self.calendar_users(name).saturating_add_signed(by) {
-                0 => self.calendar_users.remove(name),
-                users => self.calendar_users.insert(name.into(), users),
-            };
-        }
+    /// Keeps count of who names which calendar and which secret.
+    fn count_names(&mut self, definition: &Definition, by: i32) {
+        self.calendar_users.count(definition.exclude.iter().filter_map(Exclusion::calendar), by);
+        self.secret_users.count(definition.secrets().map(|name| &**name), by);
     }
 
     /// Changes a schedule that exists, with its place in the due index.
@@ -276,8 +271,8 @@ impl State {
         let Some(before) = self.schedules.get(&uid).map(|schedule| schedule.definition.clone()) else {
             return;
         };
-        self.count_calendars(&before, -1);
-        self.count_calendars(definition, 1);
+        self.count_names(&before, -1);
+        self.count_names(definition, 1);
         if let Some(schedule) = self.schedules.get_mut(&uid) {
             let schedule = Arc::make_mut(schedule);
             schedule.definition = definition.clone();
@@ -309,10 +304,11 @@ impl State {
     pub(crate) fn remove_firing(&mut self, id: FiringId) -> Option<Arc<Firing>> {
         let firing = self.firings.remove(&id)?;
         self.due.leave_firing(&firing);
-        let held = u32::from(firing.phase == Phase::Held);
+        let (held, notice) = (u32::from(firing.phase == Phase::Held), u32::from(firing.is_notice()));
         self.touch(id.uid, |schedule| {
             schedule.live -= 1;
             schedule.held -= held;
+            schedule.notices -= notice;
         });
         Some(firing)
     }

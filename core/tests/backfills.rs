@@ -84,12 +84,7 @@ impl World {
     }
 
     fn put(&mut self, text: &str, specs: Vec<Spec>) -> Uid {
-        let target = Target::Webhook(Box::new(Webhook {
-            url: "http://receiver".into(),
-            method: "POST".into(),
-            headers: Default::default(),
-            timeout: Span::from_secs(30),
-        }));
+        let target = Target::Webhook(Box::new(Webhook::new("http://receiver")));
         let definition = Arc::new(Definition::new(specs, target));
         let body = self.planner.put(&self.machine, self.now, wanted(text), definition).unwrap();
         self.commit(body);

@@ -17,12 +17,7 @@ use campanile_core::spec::{CronSpec, Spec};
 use campanile_core::time::{Span, Timestamp};
 
 fn definition(spec: Spec, catch_up: CatchUp) -> Arc<Definition> {
-    let target = Target::Webhook(Box::new(Webhook {
-        url: "http://receiver".into(),
-        method: "POST".into(),
-        headers: Default::default(),
-        timeout: Span::from_secs(30),
-    }));
+    let target = Target::Webhook(Box::new(Webhook::new("http://receiver")));
     let policy = Arc::new(Policy { catch_up, ..Policy::default() });
     Arc::new(Definition { policy, ..Definition::new(vec![spec], target) })
 }

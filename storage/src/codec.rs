@@ -42,11 +42,15 @@ pub enum Kind {
     Wire = 7,
     /// A place in the ledger, as the history index keeps it.
     History = 8,
+    /// What the holders of leases say, on its way to the leader.
+    Work = 9,
+    /// The answer to that.
+    Worked = 10,
 }
 
 impl Kind {
     /// Every kind, in the order of the numbers.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Vote,
         Self::LogEntry,
         Self::LogMeta,
@@ -55,6 +59,8 @@ impl Kind {
         Self::Image,
         Self::Wire,
         Self::History,
+        Self::Work,
+        Self::Worked,
     ];
 
     /// The kind with this number, if there is one.
@@ -84,6 +90,8 @@ impl fmt::Display for Kind {
             Self::Image => "image",
             Self::Wire => "wire message",
             Self::History => "history place",
+            Self::Work => "work",
+            Self::Worked => "answer to work",
         })
     }
 }

@@ -1,7 +1,9 @@
 //! The bounds that hold for every definition, whoever made it; each flaw with its place and what to do.
 
+use super::name::check_segment;
 use super::{
-    Definition, Jitter, MAX_DEFINITION, MAX_JITTER, MAX_LABELS, MAX_NAME, MAX_PAYLOAD, MAX_QUEUE, Target,
+    Action, Definition, Jitter, MAX_DEADLINE, MAX_DEFINITION, MAX_JITTER, MAX_LABELS, MAX_NAME, MAX_PAYLOAD,
+    MAX_PRIORITY, MAX_QUEUE, Target, Webhook,
 };
 use crate::spec::{Exclusion, MAX_EXCLUDED_DATES, MAX_EXCLUSIONS, MAX_SPECS, MIN_EVERY, Spec, Window};
 use crate::time::Span;
@@ -78,17 +80,39 @@ impl Definition {
         if self.policy.pause_after_failures == Some(0) {
             flaw("/pause_after_failures", "0 failures".into(), "at least 1, or null");
         }
-        let Target::Webhook(webhook) = &self.target;
-        if webhook.timeout < Span::from_millis(100) || webhook.timeout > Span::from_secs(3600) {
-            flaw("/target/webhook/timeout", format!("{}", webhook.timeout), "between 100ms and 1h");
+        if policy.deadline.is_some_and(|deadline| deadline < Span::from_secs(1) || deadline > MAX_DEADLINE) {
+            flaw("/deadline", "its length".into(), "between 1s and 30d, or null");
         }
-        if webhook.headers.len() > MAX_LABELS {
-            flaw(
-                "/target/webhook/headers",
-                format!("more than {MAX_LABELS} headers"),
-                "send the rest in the payload",
-            );
+        check_target(&self.target, "/target", flaw);
+        for (action, pointer) in [(&self.on_failure, "/on_failure"), (&self.on_success, "/on_success")] {
+            if let Some(target) = action.as_deref().and_then(Action::target) {
+                check_target(target, pointer, flaw);
+            }
         }
+    }
+}
+
+fn check_target(target: &Target, at: &str, flaw: &mut impl FnMut(&str, String, &str)) {
+    match target {
+        Target::Webhook(webhook) => check_webhook(webhook, &format!("{at}/webhook"), flaw),
+        Target::Queue(target) => {
+            if let Err(why) = check_segment(&target.queue) {
+                flaw(&format!("{at}/queue/name"), format!("the name of a queue {why}"), "such as \"batch\"");
+            }
+            if !(-MAX_PRIORITY..=MAX_PRIORITY).contains(&target.priority) {
+                flaw(&format!("{at}/queue/priority"), format!("{}", target.priority), "between -100 and 100");
+            }
+        }
+    }
+}
+
+fn check_webhook(webhook: &Webhook, at: &str, flaw: &mut impl FnMut(&str, String, &str)) {
+    if webhook.timeout < Span::from_millis(100) || webhook.timeout > Span::from_secs(3600) {
+        flaw(&format!("{at}/timeout"), format!("{}", webhook.timeout), "between 100ms and 1h");
+    }
+    if webhook.headers.len() > MAX_LABELS {
+        let hint = "send the rest in the payload";
+        flaw(&format!("{at}/headers"), format!("more than {MAX_LABELS} headers"), hint);
     }
 }
 

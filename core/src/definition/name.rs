@@ -77,7 +77,11 @@ pub struct BadName {
     pub why: &'static str,
 }
 
-fn check_segment(text: &str) -> Result<(), &'static str> {
+/// Whether a text is a plain segment: 1-200 characters `[A-Za-z0-9._-]`, not of dots alone. What every name consists of.
+///
+/// # Errors
+/// Why not, as the end of a sentence.
+pub fn check_segment(text: &str) -> Result<(), &'static str> {
     if text.is_empty() {
         return Err("is empty");
     }

@@ -23,6 +23,9 @@ pub struct Policy {
     pub retry: RetryPolicy,
     /// Pauses the schedule after so many failed firings in a row.
     pub pause_after_failures: Option<u32>,
+    /// A firing that is not settled so long after its decision is given up as `timed_out`: no attempt begins later, and no
+    /// lease goes beyond. `None` for no end.
+    pub deadline: Option<Span>,
 }
 
 /// Judged at the log position: something "runs" from fired until settled.
@@ -166,6 +169,7 @@ impl Default for Policy {
             delivery: Delivery::AtLeastOnce,
             retry: RetryPolicy::default(),
             pause_after_failures: None,
+            deadline: None,
         }
     }
 }

@@ -156,7 +156,7 @@ fn fire(turn: &mut Turn<'_>, id: BackfillId, nominal: Timestamp, run: Run) {
     let kind = Kind::Backfill(id);
     decide::start(
         turn,
-        New { id: firing, kind, payload: None, overtaken_at: None, delay: Span::ZERO },
+        New { id: firing, kind, payload: None, cause: None, overtaken_at: None, delay: Span::ZERO },
         entry,
     );
     turn.state.touch(uid, |schedule| schedule.refired += 1);

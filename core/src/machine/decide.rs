@@ -1,11 +1,13 @@
 //! What becomes of instants: the one place in which firings are made, marks move and schedules finish.
 
+use std::sync::Arc;
+
 use super::overlap::{self, Entry};
 use super::{Turn, schedule};
 use crate::command::{Decision, Fire, Skip};
-use crate::definition::AfterCompletion;
+use crate::definition::{AfterCompletion, Definition};
 use crate::event::{Event, SkipReason};
-use crate::firing::{Firing, FiringId, Kind, Phase};
+use crate::firing::{Cause, Firing, FiringId, Kind, Phase};
 use crate::id::{AttemptNumber, Revision, Run, Uid};
 use crate::reply::Ticked;
 use crate::schedule::State;
@@ -86,7 +88,8 @@ pub(super) fn fire_nominal(
     }
     ticked.fired += 1;
     let overtaken_at = if fire.kind == Kind::Scheduled { overtaken_at } else { None };
-    start(turn, New { id, kind: fire.kind, payload: None, overtaken_at, delay: fire.delay }, entry);
+    let new = New { id, kind: fire.kind, payload: None, cause: None, overtaken_at, delay: fire.delay };
+    start(turn, new, entry);
     turn.state.touch(uid, |schedule| schedule.fired += 1);
 }
 
@@ -116,13 +119,27 @@ pub(super) struct New {
     pub(super) id: FiringId,
     pub(super) kind: Kind,
     pub(super) payload: Option<Box<str>>,
+    pub(super) cause: Option<Arc<Cause>>,
     pub(super) overtaken_at: Option<Timestamp>,
     pub(super) delay: Span,
 }
 
-/// Makes a firing live.
+/// Makes a firing live, under the definition in force.
 pub(super) fn start(turn: &mut Turn<'_>, new: New, entry: Entry) {
-    let New { id, kind, payload, overtaken_at, delay } = new;
+    let Some(schedule) = turn.state.schedule(new.id.uid) else { return };
+    let (revision, definition) = (schedule.revision, schedule.definition.clone());
+    start_as(turn, new, entry, revision, definition);
+}
+
+/// Makes a firing live, under that definition.
+pub(super) fn start_as(
+    turn: &mut Turn<'_>,
+    new: New,
+    entry: Entry,
+    revision: Revision,
+    definition: Arc<Definition>,
+) {
+    let New { id, kind, payload, cause, overtaken_at, delay } = new;
     let now = turn.moment.at;
     assert!(id.nominal <= now, "nothing fires before its nominal");
     let phase = match entry {
@@ -130,13 +147,11 @@ pub(super) fn start(turn: &mut Turn<'_>, new: New, entry: Entry) {
         Entry::Start if id.nominal + delay > now => Phase::Waiting { until: id.nominal + delay },
         Entry::Start => Phase::Queued,
     };
-    let Some((revision, definition)) = turn.state.touch(id.uid, |schedule| {
+    turn.state.touch(id.uid, |schedule| {
         schedule.live += 1;
         schedule.held += u32::from(phase == Phase::Held);
-        (schedule.revision, schedule.definition.clone())
-    }) else {
-        return;
-    };
+        schedule.notices += u32::from(matches!(kind, Kind::Notice(_)));
+    });
     turn.state.insert_firing(Firing {
         id,
         kind,
@@ -144,6 +159,7 @@ pub(super) fn start(turn: &mut Turn<'_>, new: New, entry: Entry) {
         definition,
         decided: turn.moment,
         payload,
+        cause,
         overtaken_at,
         attempt: AttemptNumber(0),
         last_end: None,
@@ -178,6 +194,7 @@ pub(super) fn complete(turn: &mut Turn<'_>, uid: Uid) {
     let is_over = turn.state.schedule(uid).is_some_and(|schedule| {
         schedule.state == State::Finished
             && schedule.live == 0
+            && schedule.chained == 0
             && schedule.definition.policy.after_completion == AfterCompletion::Delete
     });
     let is_over = is_over && !turn.state.backfills().any(|it| it.uid == uid && it.is_running());

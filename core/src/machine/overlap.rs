@@ -133,7 +133,8 @@ pub(super) fn cancel(turn: &mut Turn<'_>, firing: &Firing, by: &str) {
 /// while the others are ended.
 fn live_in(turn: &Turn<'_>, uid: Uid, lane: &Lane) -> Vec<Arc<Firing>> {
     let state = &turn.state;
-    let (held, begun): (Vec<_>, Vec<_>) = state.live_of(uid).partition(|firing| firing.phase == Phase::Held);
+    let of_lane = state.live_of(uid).filter(|firing| !firing.is_notice());
+    let (held, begun): (Vec<_>, Vec<_>) = of_lane.partition(|firing| firing.phase == Phase::Held);
     let elsewhere = held.into_iter().filter(|firing| firing.lane() != *lane).cloned();
     let keyed = match lane {
         Lane::Own(_) => Vec::new(),
@@ -157,7 +158,9 @@ fn is_blocked(turn: &Turn<'_>, uid: Uid, lane: &Lane) -> bool {
 /// Something of a lane runs.
 fn is_busy(turn: &Turn<'_>, lane: &Lane) -> bool {
     match lane {
-        Lane::Own(uid) => turn.state.schedule(*uid).is_some_and(|schedule| schedule.live > schedule.held),
+        Lane::Own(uid) => {
+            turn.state.schedule(*uid).is_some_and(|schedule| schedule.live > schedule.held + schedule.notices)
+        }
         Lane::Key(key) => turn.state.due().keyed(key).next().is_some(),
     }
 }

@@ -21,12 +21,15 @@ pub(super) fn rerun(turn: &mut Turn<'_>, command: &Rerun) -> Result<Reply, Rejec
         id,
         kind: command.kind,
         payload: command.payload.clone(),
+        cause: None,
         overtaken_at: None,
         delay: Span::ZERO,
     };
     let Some(reply) = trigger::fire_by_request(turn, new, command.overlap) else {
         return Ok(Reply::Overlapped);
     };
+    // Whatever came to nothing of this instant, it runs again.
+    turn.state.letters.remove_nominal(id.uid, id.nominal);
     turn.state.touch(id.uid, |schedule| {
         schedule.refired += 1;
         if command.kind == Kind::Manual {
@@ -45,7 +48,7 @@ fn check(schedule: &Schedule, command: &Rerun, now: Timestamp) -> Result<(), Rej
             return Err(Rejection::Invalid("a re-run has a run of its own".into()));
         }
         Kind::Rerun | Kind::Manual => {}
-        Kind::Scheduled | Kind::CatchUp | Kind::Backfill(_) => {
+        Kind::Scheduled | Kind::CatchUp | Kind::Backfill(_) | Kind::Chained(_) | Kind::Notice(_) => {
             return Err(Rejection::Invalid("a user asks for a re-run or a trigger".into()));
         }
     }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Turn, backfill, decide, overlap, settle};
+use super::{Turn, backfill, chain, decide, overlap, settle};
 use crate::command::{Condition, Decision, DeleteSchedule, PauseSchedule, PutSchedule, ResumeSchedule, Seen};
 use crate::definition::Overlap;
 use crate::event::Event;
@@ -31,12 +31,16 @@ pub(super) fn put(turn: &mut Turn<'_>, command: &PutSchedule, place: usize) -> R
     }
 }
 
-/// Its calendars exist, and its plan knew what they hold.
+/// Its calendars and secrets exist, its chain has an end, and its plan knew what the calendars hold.
 fn check_rules(turn: &Turn<'_>, command: &PutSchedule) -> Result<(), Rejection> {
     let mut calendars = command.definition.exclude.iter().filter_map(Exclusion::calendar);
     if let Some(unknown) = calendars.find(|name| turn.state.calendar(name).is_none()) {
         return Err(Rejection::NoCalendar(unknown.into()));
     }
+    if let Some(unknown) = command.definition.secrets().find(|name| turn.state.secret(name).is_none()) {
+        return Err(Rejection::NoSecret((**unknown).into()));
+    }
+    chain::check(turn, &command.name, &command.definition)?;
     if command.rules_at == turn.state.rules_at() { Ok(()) } else { Err(Rejection::Raced) }
 }
 
@@ -58,6 +62,8 @@ fn create(turn: &mut Turn<'_>, command: &PutSchedule, uid: Uid) -> Written {
         fired: 0,
         live: 0,
         held: 0,
+        notices: 0,
+        chained: 0,
         refired: 0,
         triggered_at: turn.moment.at - crate::time::Span::from_millis(1),
         consecutive_failures: 0,
@@ -131,6 +137,8 @@ pub(super) fn delete(turn: &mut Turn<'_>, command: &DeleteSchedule) -> Result<Re
 /// Takes a schedule out; its backfills end with it.
 pub(super) fn remove(turn: &mut Turn<'_>, uid: Uid, by: &str) {
     backfill::end_all_of(turn, uid);
+    chain::drop_all_of(turn, uid);
+    turn.state.letters.remove_schedule(uid);
     turn.state.remove(uid);
     turn.tell(Event::Deleted { uid, by: by.into() });
 }

@@ -1,14 +1,16 @@
 //! The end of an attempt: a report of its holder, or of the clock. Retry or end is decided here, by the policy of the
 //! revision that fired.
 
-use super::{Turn, backfill, decide, overlap, schedule};
+use super::lease::running;
+use super::{Turn, backfill, chain, decide, overlap, schedule};
 use crate::attempt::{AttemptEnd, MAX_OUTPUT, Report, Verdict};
-use crate::command::{Settle, SettleItem};
-use crate::definition::Delivery;
+use crate::command::SettleItem;
+use crate::definition::{Delivery, Target};
 use crate::event::{Event, Outcome};
-use crate::firing::{EndState, Firing, FiringId, Kind, Phase};
+use crate::firing::{Cause, EndState, Firing, FiringId, Kind, MAX_CAUSE, Phase};
 use crate::id::AttemptNumber;
-use crate::reply::{Refused, Reply};
+use crate::letter::Letter;
+use crate::reply::{Refused, SettledNow};
 use crate::retry::wait_after;
 use crate::schedule::PastFiring;
 use crate::time::{Span, Timestamp};
@@ -16,15 +18,22 @@ use crate::time::{Span, Timestamp};
 /// A receiver may ask for a longer wait than the policy's, up to this.
 const MAX_RETRY_AFTER: Span = Span::from_secs(3600);
 
-pub(super) fn settle(turn: &mut Turn<'_>, command: &Settle) -> Reply {
-    let settle = |item| settle_one(turn, item);
-    Reply::Settled(command.items.iter().map(settle).collect())
+/// Takes a report. The same one again gets the same answer while its firing waits to be tried again; of a firing that is
+/// over the machine knows nothing more.
+pub(super) fn settle(turn: &mut Turn<'_>, item: &SettleItem) -> Result<SettledNow, Refused> {
+    if let Some(until) = said_before(turn, item) {
+        return Ok(SettledNow::Retry(until));
+    }
+    running(turn, item.firing, item.attempt)?;
+    Ok(end_attempt(turn, item.firing, Some(&item.report)))
 }
 
-fn settle_one(turn: &mut Turn<'_>, item: &SettleItem) -> Result<(), Refused> {
-    running(turn, item.firing, item.attempt)?;
-    end_attempt(turn, item.firing, Some(&item.report));
-    Ok(())
+/// When the firing is tried again, if this attempt ended with this very verdict.
+fn said_before(turn: &Turn<'_>, item: &SettleItem) -> Option<Timestamp> {
+    let firing = turn.state.firing(item.firing)?;
+    let Phase::Waiting { until } = firing.phase else { return None };
+    let end = AttemptEnd::Reported(item.report.verdict);
+    (firing.attempt == item.attempt && firing.last_end == Some(end)).then_some(until)
 }
 
 /// Ends a lease whose time is over; `false` when it is not, or is another's by now.
@@ -36,17 +45,8 @@ pub(super) fn end_lease(turn: &mut Turn<'_>, id: FiringId, attempt: AttemptNumbe
     over
 }
 
-/// The end of the lease of that very attempt.
-fn running(turn: &Turn<'_>, id: FiringId, attempt: AttemptNumber) -> Result<Timestamp, Refused> {
-    let firing = turn.state.firing(id).ok_or(Refused::NotLive)?;
-    match firing.phase {
-        Phase::Running(lease) if lease.attempt == attempt => Ok(lease.until),
-        _ => Err(Refused::OtherAttempt),
-    }
-}
-
-fn end_attempt(turn: &mut Turn<'_>, id: FiringId, report: Option<&Report>) {
-    let Some(firing) = turn.state.firing(id).cloned() else { return };
+fn end_attempt(turn: &mut Turn<'_>, id: FiringId, report: Option<&Report>) -> SettledNow {
+    let Some(firing) = turn.state.firing(id).cloned() else { return SettledNow::End(EndState::Cancelled) };
     let end = report.map_or(AttemptEnd::LeaseEnded, |report| AttemptEnd::Reported(report.verdict));
     match next_attempt(turn, &firing, end) {
         Ok(at) => {
@@ -55,14 +55,26 @@ fn end_attempt(turn: &mut Turn<'_>, id: FiringId, report: Option<&Report>) {
                 firing.phase = Phase::Waiting { until: at };
             });
             turn.tell(settled(&firing, report, Outcome::Retry { at }));
+            SettledNow::Retry(at)
         }
         Err(state) => {
             end_firing(turn, &firing, report, state);
-            if end == AttemptEnd::Reported(Verdict::Gone) {
+            if end == AttemptEnd::Reported(Verdict::Gone) && !firing.is_notice() {
                 schedule::pause_by_rule(turn, id.uid, "the receiver is gone (410)");
             }
+            SettledNow::End(state)
         }
     }
+}
+
+/// Gives a firing up whose deadline has come before it ran; `false` when it runs, or is over.
+pub(super) fn end_overdue(turn: &mut Turn<'_>, id: FiringId) -> bool {
+    let Some(firing) = turn.state.firing(id).cloned() else { return false };
+    let over = firing.lease().is_none() && firing.deadline() <= turn.moment.at;
+    if over {
+        end_firing(turn, &firing, None, EndState::TimedOut);
+    }
+    over
 }
 
 /// When the firing is tried again, or how it ends.
@@ -73,6 +85,7 @@ fn next_attempt(turn: &Turn<'_>, firing: &Firing, end: AttemptEnd) -> Result<Tim
         AttemptEnd::Reported(Verdict::Refused | Verdict::Gone) => return Err(EndState::Failed),
         AttemptEnd::Reported(Verdict::Stopped) => return Err(EndState::Cancelled),
         AttemptEnd::Reported(Verdict::TimedOut) => EndState::TimedOut,
+        AttemptEnd::LeaseEnded if firing.deadline() <= turn.moment.at => EndState::TimedOut,
         AttemptEnd::Reported(Verdict::Retry { .. } | Verdict::NotSent) | AttemptEnd::LeaseEnded => {
             EndState::Failed
         }
@@ -94,6 +107,9 @@ fn next_attempt(turn: &Turn<'_>, firing: &Firing, end: AttemptEnd) -> Result<Tim
         return Err(gave_up);
     }
     let at = retry_at(turn, firing, end);
+    if at >= firing.deadline() {
+        return Err(EndState::TimedOut);
+    }
     if policy.retry.until_next && firing.overtaken_at.is_some_and(|next| at >= next) {
         return Err(gave_up);
     }
@@ -125,6 +141,11 @@ pub(super) fn close(turn: &mut Turn<'_>, firing: &Firing, report: Option<&Report
     if let Kind::Backfill(id) = firing.kind {
         backfill::settled(turn, id, state);
     }
+    after_end(turn, firing, report, state);
+    // A notice stands beside the firings of its schedule.
+    if firing.is_notice() {
+        return;
+    }
     let failures = turn.state.touch(firing.id.uid, |schedule| {
         schedule.remember(PastFiring {
             nominal: firing.id.nominal,
@@ -137,11 +158,49 @@ pub(super) fn close(turn: &mut Turn<'_>, firing: &Firing, report: Option<&Report
     });
     if let Some((failures, Some(limit))) = failures
         && failures >= limit
-        && !matches!(state, EndState::Succeeded | EndState::Cancelled)
+        && came_to_nothing(state)
     {
         schedule::pause_by_rule(turn, firing.id.uid, &format!("{failures} failed firings in a row"));
     }
     overlap::release_after(turn, firing);
+}
+
+fn came_to_nothing(state: EndState) -> bool {
+    match state {
+        EndState::Failed | EndState::TimedOut | EndState::Unknown => true,
+        EndState::Succeeded | EndState::Cancelled => false,
+    }
+}
+
+/// What follows the end of a firing, and its dead letter.
+fn after_end(turn: &mut Turn<'_>, firing: &Firing, report: Option<&Report>, state: EndState) {
+    let Some(name) = turn.state.schedule(firing.id.uid).map(|schedule| schedule.name.clone()) else { return };
+    let error = match report {
+        Some(report) => tail(&report.error, MAX_CAUSE).into(),
+        None if state == EndState::Cancelled => "".into(),
+        None if firing.lease().is_some() => "its lease ended, and its holder had not reported".into(),
+        None => "its deadline came before it could be done".into(),
+    };
+    let status = report.and_then(|report| report.status);
+    if came_to_nothing(state) {
+        let queue = match &firing.definition.target {
+            Target::Queue(target) => Some(target.queue.clone()),
+            Target::Webhook(_) => None,
+        };
+        turn.state.letters.enter(std::sync::Arc::new(Letter {
+            firing: firing.id,
+            schedule: name.clone(),
+            queue,
+            kind: firing.kind,
+            state,
+            ended_at: turn.moment.at,
+            attempts: firing.attempt,
+            status,
+            error: Box::clone(&error),
+        }));
+    }
+    let cause = Cause { firing: firing.id, schedule: name, state, attempts: firing.attempt, status, error };
+    chain::note(turn, firing, cause);
 }
 
 fn settled(firing: &Firing, report: Option<&Report>, outcome: Outcome) -> Event {
@@ -156,10 +215,15 @@ fn settled(firing: &Firing, report: Option<&Report>, outcome: Outcome) -> Event 
 /// Keeps the tail: the end of an output is what tells.
 fn shorten(text: &mut Box<str>) {
     if text.len() > MAX_OUTPUT {
-        let mut start = text.len() - MAX_OUTPUT;
-        while !text.is_char_boundary(start) {
-            start += 1;
-        }
-        *text = text[start..].into();
+        *text = tail(text, MAX_OUTPUT).into();
     }
+}
+
+/// The last bytes of a text, at most so many, from the beginning of a character on.
+fn tail(text: &str, most: usize) -> &str {
+    let mut start = text.len().saturating_sub(most);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..]
 }

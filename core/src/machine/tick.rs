@@ -3,7 +3,7 @@
 //! A late or repeated tick changes nothing: each part names what it was planned for (revision and mark, attempt, `until`),
 //! and what has moved on since is counted as stale and left to the next tick.
 
-use super::{Turn, decide, schedule, settle};
+use super::{Turn, chain, decide, schedule, settle};
 use crate::command::{Decision, Fire, OnTime, PauseEnd, Tick};
 use crate::firing::Kind;
 use crate::reply::{Reply, Ticked};
@@ -19,6 +19,11 @@ pub(super) fn tick(turn: &mut Turn<'_>, command: &Tick) -> Reply {
             ticked.stale += 1;
         }
     }
+    for firing in &command.overdue {
+        if !settle::end_overdue(turn, *firing) {
+            ticked.stale += 1;
+        }
+    }
     for item in &command.on_time {
         fire_on_time(turn, item, rules_current, &mut ticked);
         decide::complete(turn, item.uid);
@@ -29,6 +34,12 @@ pub(super) fn tick(turn: &mut Turn<'_>, command: &Tick) -> Reply {
     }
     for end in &command.pause_ends {
         end_pause(turn, end, &mut ticked);
+    }
+    // Last, since the instants of this very tick leave less room for their identities.
+    for item in &command.chains {
+        if !chain::fire(turn, item) {
+            ticked.stale += 1;
+        }
     }
     Reply::Ticked(ticked)
 }

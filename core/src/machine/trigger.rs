@@ -15,12 +15,9 @@ pub(super) fn trigger(turn: &mut Turn<'_>, command: &Trigger) -> Result<Reply, R
     if command.seen != Some(schedule.seen()) {
         return Err(Rejection::Raced);
     }
-    // Between the last decided instant and now there is room for one that is nobody else's. Before a mark that a user set
-    // ahead of the clock nothing has been decided since then.
-    let decided = if schedule.mark > turn.moment.at { schedule.updated_at } else { schedule.mark };
+    // Between the last decided instant and now there is room for one that is nobody else's.
     let id = FiringId { uid: schedule.uid, nominal: command.nominal, run: Run(0) };
-    if command.nominal <= decided
-        || command.nominal <= schedule.triggered_at
+    if command.nominal <= schedule.free_after(turn.moment.at)
         || command.nominal > turn.moment.at
         || turn.state.firing(id).is_some()
     {
@@ -30,6 +27,7 @@ pub(super) fn trigger(turn: &mut Turn<'_>, command: &Trigger) -> Result<Reply, R
         id,
         kind: Kind::Manual,
         payload: command.payload.clone(),
+        cause: None,
         overtaken_at: None,
         delay: Span::ZERO,
     };

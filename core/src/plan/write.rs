@@ -153,13 +153,11 @@ impl Planner {
     }
 
     /// A spec that cannot be evaluated has no instants that a trigger could meet.
-    fn is_taken(&mut self, state: &State, schedule: &Schedule, at: Timestamp) -> bool {
+    pub(super) fn is_taken(&mut self, state: &State, schedule: &Schedule, at: Timestamp) -> bool {
         let nominal = self.guarded(schedule, |planner, schedule| {
             planner.series(state, &schedule.definition).map(|series| series.contains(at))
         });
-        // A mark that was set ahead of time says nothing of what has been decided: that was when it was set.
-        let decided = if schedule.mark > at { schedule.updated_at } else { schedule.mark };
-        nominal.unwrap_or(false) || at <= decided || at <= schedule.triggered_at
+        nominal.unwrap_or(false) || at <= schedule.free_after(at)
     }
 
     fn decide_before(&mut self, state: &State, schedule: &Schedule, at: Timestamp) -> Option<Decision> {

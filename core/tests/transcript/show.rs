@@ -8,7 +8,7 @@ use campanile_core::firing::{FiringId, Kind, Phase};
 use campanile_core::id::LogIndex;
 use campanile_core::machine::Machine;
 use campanile_core::query;
-use campanile_core::reply::{Refused, Reply, Written};
+use campanile_core::reply::{Extended, Leased, Refused, Reply, SettledNow, Worked, Written};
 use campanile_core::time::Timestamp;
 
 use super::shown;
@@ -72,6 +72,26 @@ fn fact(event: &Event) -> String {
             from.map_or("none".into(), shown),
             to.map_or("none".into(), shown)
         ),
+        Event::QueuePut { name, settings, by } => format!(
+            "queue {name} max={:?} per-key={} rate={} by={by}",
+            settings.max_in_flight,
+            settings.max_in_flight_per_key,
+            settings.rate.map_or("none".into(), |rate| format!("{}/{}", rate.count, rate.per)),
+        ),
+        Event::QueueDeleted { name, by } => format!("queue {name} deleted by={by}"),
+        Event::QueuePaused { name, note, by } => format!("queue {name} paused {note:?} by={by}"),
+        Event::QueueResumed { name, by } => format!("queue {name} resumed by={by}"),
+        Event::SecretPut { name, previous_until, by } => {
+            format!("secret {name} previous until {} by={by}", previous_until.map_or("none".into(), shown))
+        }
+        Event::SecretDeleted { name, by } => format!("secret {name} deleted by={by}"),
+        Event::ChainDropped { cause, to, reason } => format!(
+            "nothing follows {}: {} {}",
+            id(*cause),
+            to.as_ref().map_or("a notice".into(), ToString::to_string),
+            reason.as_str()
+        ),
+        Event::LetterDiscarded { firing, by } => format!("letter {} discarded by={by}", id(*firing)),
     }
 }
 
@@ -81,10 +101,8 @@ pub fn reply(reply: &Reply) -> String {
         Reply::Ticked(ticked) => {
             format!("ticked fired={} skipped={} stale={}", ticked.fired, ticked.skipped, ticked.stale)
         }
-        Reply::Begun(leases) => {
-            format!("begun {}", all(leases, |lease| format!("attempt {}", lease.attempt)))
-        }
-        Reply::Settled(settled) => format!("settled {}", all(settled, |()| "ok".into())),
+        Reply::Worked(worked) => worked_text(worked),
+        Reply::Leased(leased) => leased_text(leased),
         Reply::Schedule(written) => {
             format!(
                 "{:?} uid={} r{} tag={}",
@@ -104,7 +122,45 @@ pub fn reply(reply: &Reply) -> String {
         Reply::Stepped(current) => if *current { "stepped" } else { "stale step" }.into(),
         Reply::Calendar(change, index) => format!("calendar {change:?} tag={index}"),
         Reply::Refreshed(current) => if *current { "refreshed" } else { "stale refresh" }.into(),
+        Reply::Queue(change, index) => format!("queue {change:?} tag={index}"),
+        Reply::Secret(change, index) => format!("secret {change:?} tag={index}"),
+        Reply::Discarded(count) => format!("discarded {count}"),
         Reply::Rejected(rejection) => format!("rejected {rejection:?}"),
+    }
+}
+
+fn worked_text(worked: &Worked) -> String {
+    let settled = |now: &SettledNow| match now {
+        SettledNow::Retry(at) => format!("again at {}", shown(*at)),
+        SettledNow::End(state) => format!("{state:?}"),
+    };
+    let extended =
+        |it: &Extended| format!("until {}{}", shown(it.until), if it.stop { ", asked to stop" } else { "" });
+    let mut parts = Vec::new();
+    if !worked.settled.is_empty() {
+        parts.push(format!("settled {}", all(&worked.settled, settled)));
+    }
+    if !worked.extended.is_empty() {
+        parts.push(format!("extended {}", all(&worked.extended, extended)));
+    }
+    for taken in &worked.taken {
+        parts.push(match taken {
+            Ok(leased) => leased_text(leased),
+            Err(rejection) => format!("rejected {rejection:?}"),
+        });
+    }
+    for begun in &worked.begun {
+        parts.push(format!("begun {}", all(begun, |lease| format!("attempt {}", lease.attempt))));
+    }
+    parts.join("; ")
+}
+
+fn leased_text(leased: &[Leased]) -> String {
+    let one = |it: &Leased| format!("{} attempt {}", id(it.firing), it.lease.attempt);
+    if leased.is_empty() {
+        "leased nothing".into()
+    } else {
+        format!("leased {}", leased.iter().map(one).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -144,7 +200,8 @@ fn kind_text(kind: Kind) -> &'static str {
 }
 
 pub fn work(machine: &Machine, now: Timestamp) -> Vec<String> {
-    let mut said: Vec<String> = query::work_now(machine, now).map(|firing| id(firing.id)).collect();
+    let mut said: Vec<String> =
+        query::work_now(machine, now).into_iter().map(|firing| id(firing.id)).collect();
     if said.is_empty() {
         said.push(
             query::next_work(machine).map_or("no work".into(), |at| format!("no work before {}", shown(at))),

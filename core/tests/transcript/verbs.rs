@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use campanile_core::attempt::{Report, Verdict};
-use campanile_core::command::{
-    AdmitNode, Begin, BeginItem, Body, Condition, Request, RequestKey, Settle, SettleItem,
-};
+use campanile_core::attempt::{Holder, Report, Verdict};
+use campanile_core::command::{AdmitNode, BeginItem, Body, Condition, Request, RequestKey, SettleItem, Work};
 use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
 use campanile_core::definition::{
     About, AfterCompletion, CatchUp, CatchUpMode, Definition, Delivery, Jitter, Overlap, Policy, RetryPolicy,
@@ -94,14 +92,7 @@ pub fn request(words: &Words) -> Request {
 
 pub fn definition(words: &Words) -> Definition {
     Definition {
-        specs: specs(words),
         exclude: exclude(words),
-        target: Target::Webhook(Box::new(Webhook {
-            url: words.value("url").unwrap_or("http://receiver").into(),
-            method: "POST".into(),
-            headers: Default::default(),
-            timeout: Span::from_secs(30),
-        })),
         payload: "".into(),
         about: About::default(),
         window: Window {
@@ -111,7 +102,12 @@ pub fn definition(words: &Words) -> Definition {
         max_firings: words.number("max-firings"),
         concurrency_key: words.value("lane").map(Into::into),
         policy: Arc::new(policy(words)),
+        ..Definition::new(specs(words), target(words))
     }
+}
+
+fn target(words: &Words) -> Target {
+    Target::Webhook(Box::new(Webhook::new(words.value("url").unwrap_or("http://receiver"))))
 }
 
 /// `exclude=NAME`: a calendar.
@@ -169,6 +165,7 @@ fn policy(words: &Words) -> Policy {
             ..RetryPolicy::default()
         },
         pause_after_failures: words.number("pause-after").map(|n| n as u32),
+        deadline: words.value("deadline").map(span),
     }
 }
 
@@ -181,20 +178,18 @@ pub fn overlap(text: &str) -> Overlap {
 /// Begins everything that may begin now, or the one firing that the line names.
 fn begin(stage: &Stage, words: &Words) -> Body {
     let at = stage.now();
-    let until = at + words.value("lease").map_or(Span::from_secs(40), span);
+    let ttl = words.value("lease").map_or(Span::from_secs(40), span);
     let items = if words.value("nominal").is_some() {
         let firing = firing(stage, words);
-        vec![BeginItem { firing, attempt: attempt(words), until }]
+        vec![BeginItem { firing, attempt: attempt(words), ttl }]
     } else {
         query::work_now(&stage.machine, at)
-            .map(|firing| BeginItem {
-                firing: firing.id,
-                attempt: AttemptNumber(firing.attempt.0 + 1),
-                until,
-            })
+            .into_iter()
+            .map(|firing| BeginItem { firing: firing.id, attempt: AttemptNumber(firing.attempt.0 + 1), ttl })
             .collect()
     };
-    Body::Begin(Begin { holder: NodeId(words.number("holder").unwrap_or(stage.leader.node.0)), items })
+    let holder = NodeId(words.number("holder").unwrap_or(stage.leader.node.0));
+    Body::Work(Work::begin(Holder::Node(holder), items))
 }
 
 /// `settle NAME nominal=… [attempt=…] ok|retry|timeout|refused|gone|not-sent|stopped`.
@@ -211,7 +206,7 @@ fn settle(stage: &Stage, words: &Words) -> Body {
     let (_, verdict) = *verdicts.iter().find(|(word, _)| words.flag(word)).expect("a verdict");
     let report = Report { verdict, sent_at: stage.now(), status: None, error: "".into(), output: "".into() };
     let firing = firing(stage, words);
-    Body::Settle(Settle { items: vec![SettleItem { firing, attempt: attempt(words), report }] })
+    Body::Work(Work::settle(vec![SettleItem { firing, attempt: attempt(words), report }]))
 }
 
 fn attempt(words: &Words) -> AttemptNumber {

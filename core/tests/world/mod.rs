@@ -4,16 +4,13 @@ mod again;
 mod decided;
 mod dice;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use campanile_core::attempt::{Report, Verdict};
-use campanile_core::command::{
-    Begin, BeginItem, Body, Command, Condition, LeaderEpoch, Request, Settle, SettleItem,
-};
+use campanile_core::attempt::{Holder, Report, Verdict};
+use campanile_core::command::{BeginItem, Body, Command, Condition, LeaderEpoch, Request, SettleItem, Work};
 use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
 use campanile_core::definition::{
-    About, CatchUp, Definition, Overlap, Policy, ScheduleName, Target, Webhook,
+    CatchUp, Definition, Overlap, Policy, ScheduleName, Target, Webhook,
 };
 use campanile_core::event::Row;
 use campanile_core::id::{AttemptNumber, Epoch, LogIndex, NodeId, Term};
@@ -22,7 +19,7 @@ use campanile_core::machine::Machine;
 use campanile_core::plan::{Options, PauseUntil, Planner, ResumeFrom, Wanted};
 use campanile_core::query;
 use campanile_core::reply::{Rejection, Reply};
-use campanile_core::spec::{CronSpec, Spec, Window};
+use campanile_core::spec::{CronSpec, Spec};
 use campanile_core::time::{Span, Timestamp};
 
 use again::{Again, Fired};
@@ -73,25 +70,15 @@ fn definition(dice: &mut Dice) -> Arc<Definition> {
         2 => vec![cron("*/1 2,3 * * *")],
         _ => vec![every(13), cron("30 * * * * *")],
     };
+    let webhook = Webhook { timeout: Span::from_secs(1), ..Webhook::new("http://receiver") };
+    let target = Target::Webhook(Box::new(webhook));
     Arc::new(Definition {
-        specs,
-        exclude: Box::default(),
-        target: Target::Webhook(Box::new(Webhook {
-            url: "http://receiver".into(),
-            method: "POST".into(),
-            headers: BTreeMap::new(),
-            timeout: Span::from_secs(1),
-        })),
-        payload: "".into(),
-        about: About::default(),
-        window: Window::default(),
-        max_firings: None,
-        concurrency_key: None,
         policy: Arc::new(Policy {
             overlap: if dice.one_in(3) { Overlap::Skip } else { Overlap::Allow },
             catch_up: CatchUp::default(),
             ..Policy::default()
         }),
+        ..Definition::new(specs, target)
     })
 }
 
@@ -221,19 +208,16 @@ impl World {
     /// Begins and settles some of the work, in calm life all of it.
     fn work(&mut self) {
         let at = self.log_time();
-        let until = at + Span::from_secs(2);
+        let ttl = Span::from_secs(2);
         let items: Vec<BeginItem> = query::work_now(&self.machine, at)
+            .into_iter()
             .take(if self.rough { self.dice.below(4) as usize } else { 100 })
-            .map(|firing| BeginItem {
-                firing: firing.id,
-                attempt: AttemptNumber(firing.attempt.0 + 1),
-                until,
-            })
+            .map(|firing| BeginItem { firing: firing.id, attempt: AttemptNumber(firing.attempt.0 + 1), ttl })
             .collect();
         if items.is_empty() {
             return;
         }
-        let begin = self.command(Body::Begin(Begin { holder: NodeId(1), items: items.clone() }));
+        let begin = self.command(Body::Work(Work::begin(Holder::Node(NodeId(1)), items.clone())));
         self.commit(begin);
         let lost = self.rough && self.dice.one_in(4);
         if !lost {
@@ -248,7 +232,7 @@ impl World {
                     output: "".into(),
                 },
             };
-            let settle = self.command(Body::Settle(Settle { items: items.into_iter().map(item).collect() }));
+            let settle = self.command(Body::Work(Work::settle(items.into_iter().map(item).collect())));
             self.commit(settle);
         }
     }

@@ -1,0 +1,190 @@
+//! What follows the end of a firing: noted when it ends, decided by a Tick, and cycles refused when they are defined.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Turn;
+use super::decide::{self, New};
+use super::overlap::{self, Entry};
+use crate::chain::{Chain, ChainId, MAX_CHAIN, Next};
+use crate::command::FireChain;
+use crate::definition::{Action, AfterCompletion, CatchUp, Definition, Overlap, Policy, ScheduleName};
+use crate::event::{DropReason, Event};
+use crate::firing::{Cause, EndState, Firing, FiringId, Kind};
+use crate::id::{Run, Uid};
+use crate::reply::Rejection;
+use crate::schedule::{Schedule, State};
+use crate::time::Span;
+
+/// Notes what its definition asks for when a firing has ended so.
+pub(super) fn note(turn: &mut Turn<'_>, firing: &Firing, cause: Cause) {
+    let definition = &firing.definition;
+    let action = match cause.state {
+        EndState::Succeeded => definition.on_success.as_deref(),
+        EndState::Failed | EndState::TimedOut | EndState::Unknown => definition.on_failure.as_deref(),
+        EndState::Cancelled => None,
+    };
+    // A notice is the end of a chain, and the firings of a schedule that is gone have nobody to speak for.
+    let Some(action) = action.filter(|_| !firing.is_notice()) else { return };
+    if turn.state.schedule(firing.id.uid).is_none() {
+        return;
+    }
+    let next = match action {
+        Action::Trigger(name) => Next::Trigger(name.clone()),
+        Action::Notify(target) => {
+            let definition = notice(definition, target.clone());
+            Next::Notify { definition: Arc::new(definition), revision: firing.revision }
+        }
+    };
+    let id = ChainId { index: turn.moment.index, place: turn.chained };
+    turn.chained += 1;
+    turn.state.insert_chain(Chain { id, from: firing.id.uid, cause: Arc::new(cause), next });
+}
+
+/// The definition of a notice: another target, delivered as persistently, and nothing that is about instants.
+fn notice(definition: &Definition, target: crate::definition::Target) -> Definition {
+    let policy = Policy {
+        overlap: Overlap::Allow,
+        after_completion: AfterCompletion::Keep,
+        catch_up: CatchUp::default(),
+        pause_after_failures: None,
+        ..Policy::clone(&definition.policy)
+    };
+    let policy =
+        Policy { retry: crate::definition::RetryPolicy { until_next: false, ..policy.retry }, ..policy };
+    Definition {
+        about: definition.about.clone(),
+        policy: Arc::new(policy),
+        ..Definition::new(Vec::new(), target)
+    }
+}
+
+/// Fires what follows, once: whoever decides it takes it out. `false` when it was decided before, or its identity has been
+/// taken since it was planned; then it is planned again.
+pub(super) fn fire(turn: &mut Turn<'_>, item: &FireChain) -> bool {
+    let Some(chain) = turn.state.chains.get(&item.id).cloned() else { return false };
+    let (Some(schedule), Some(nominal)) = (of(turn, &chain).cloned(), item.nominal) else {
+        return match drop_reason(of(turn, &chain).map(|schedule| &**schedule), &chain) {
+            Some(reason) => abandon(turn, &chain, reason),
+            None => false,
+        };
+    };
+    if let Some(reason) = drop_reason(Some(&schedule), &chain) {
+        return abandon(turn, &chain, reason);
+    }
+    let id = FiringId { uid: schedule.uid, nominal, run: Run(0) };
+    if nominal <= schedule.free_after(turn.moment.at)
+        || nominal > turn.moment.at
+        || turn.state.firing(id).is_some()
+    {
+        return false;
+    }
+    let kind = match chain.next {
+        Next::Trigger(_) => Kind::Chained(chain.cause.firing),
+        Next::Notify { .. } => Kind::Notice(chain.cause.firing),
+    };
+    let new = New {
+        id,
+        kind,
+        payload: None,
+        cause: Some(chain.cause.clone()),
+        overtaken_at: None,
+        delay: Span::ZERO,
+    };
+    let started = match &chain.next {
+        Next::Trigger(_) => {
+            let entry = overlap::enter(turn, id.uid, schedule.definition.policy.overlap);
+            if entry != Entry::Skip {
+                decide::start(turn, new, entry);
+            }
+            entry != Entry::Skip
+        }
+        Next::Notify { definition, revision } => {
+            decide::start_as(turn, new, Entry::Start, *revision, definition.clone());
+            true
+        }
+    };
+    if !started {
+        return abandon(turn, &chain, DropReason::Overlap);
+    }
+    turn.state.touch(id.uid, |schedule| schedule.triggered_at = nominal);
+    done(turn, &chain);
+    true
+}
+
+/// The schedule that the firing which follows is of.
+fn of<'a>(turn: &'a Turn<'_>, chain: &Chain) -> Option<&'a Arc<Schedule>> {
+    match &chain.next {
+        Next::Trigger(name) => turn.state.named(name),
+        Next::Notify { .. } => turn.state.schedule(chain.from),
+    }
+}
+
+/// Why nothing follows, if nothing does. A schedule that somebody has paused is not to run; its notices are about what has
+/// run.
+fn drop_reason(schedule: Option<&Schedule>, chain: &Chain) -> Option<DropReason> {
+    let Some(schedule) = schedule else { return Some(DropReason::NoSchedule) };
+    match (&schedule.state, &chain.next) {
+        (State::Paused { .. }, Next::Trigger(_)) => Some(DropReason::Paused),
+        (State::Parked { .. }, Next::Trigger(_)) => Some(DropReason::Parked),
+        _ => None,
+    }
+}
+
+fn abandon(turn: &mut Turn<'_>, chain: &Chain, reason: DropReason) -> bool {
+    tell_dropped(turn, chain, reason);
+    done(turn, chain);
+    true
+}
+
+fn tell_dropped(turn: &mut Turn<'_>, chain: &Chain, reason: DropReason) {
+    let to = match &chain.next {
+        Next::Trigger(name) => Some(name.clone()),
+        Next::Notify { .. } => None,
+    };
+    turn.tell(Event::ChainDropped { cause: chain.cause.firing, to, reason });
+}
+
+fn done(turn: &mut Turn<'_>, chain: &Chain) {
+    turn.state.remove_chain(chain.id);
+    decide::complete(turn, chain.from);
+}
+
+/// A schedule is removed: what was to follow its firings goes with it.
+pub(super) fn drop_all_of(turn: &mut Turn<'_>, uid: Uid) {
+    for chain in turn.state.remove_chains_of(uid) {
+        tell_dropped(turn, &chain, DropReason::NoSchedule);
+    }
+}
+
+/// Refuses a definition that would make a schedule follow itself. Whoever closes a circle is the last of it to be put,
+/// so it is enough to look from there.
+pub(super) fn check(turn: &Turn<'_>, name: &ScheduleName, definition: &Definition) -> Result<(), Rejection> {
+    let (mut seen, mut ahead) = (BTreeSet::new(), vec![]);
+    let follow = |of: &Definition, path: &[ScheduleName]| -> Vec<Vec<ScheduleName>> {
+        of.actions()
+            .filter_map(Action::schedule)
+            .map(|next| path.iter().chain([next]).cloned().collect())
+            .collect()
+    };
+    ahead.extend(follow(definition, std::slice::from_ref(name)));
+    while let Some(path) = ahead.pop() {
+        let Some(last) = path.last() else { continue };
+        if last == name {
+            let path: Vec<&str> = path.iter().map(ScheduleName::as_str).collect();
+            return Err(Rejection::Cycle(path.join(" -> ").into()));
+        }
+        if !seen.insert(last.clone()) {
+            continue;
+        }
+        if seen.len() > MAX_CHAIN {
+            return Err(Rejection::Limit(
+                format!("more than {MAX_CHAIN} schedules follow each other").into(),
+            ));
+        }
+        if let Some(schedule) = turn.state.named(last) {
+            ahead.extend(follow(&schedule.definition, &path));
+        }
+    }
+    Ok(())
+}
