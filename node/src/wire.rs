@@ -5,6 +5,7 @@
 //! `campanile_core` happens here and nowhere else. This folder must not know axum, the cluster or the clock: an instant
 //! that matters is a parameter.
 
+pub mod action;
 pub mod apply;
 pub mod backfill;
 pub mod calendar;
@@ -29,3 +30,4 @@ pub mod spec;
 pub mod target;
 pub mod text;
 pub mod time;
+pub mod webhook;

@@ -110,12 +110,7 @@ mod tests {
     use super::*;
 
     fn minutely() -> (Series, Definition) {
-        let webhook = Webhook {
-            url: "http://a".into(),
-            method: "POST".into(),
-            headers: std::collections::BTreeMap::new(),
-            timeout: Span::from_secs(1),
-        };
+        let webhook = Webhook::new("http://a");
         let spec = Spec::Every { every: Span::from_secs(60), anchor: Timestamp::EPOCH };
         let definition = Definition::new(vec![spec], Target::Webhook(Box::new(webhook)));
         (Series::of(&definition, &NoCalendars, &mut Texts::default()).unwrap(), definition)

@@ -295,6 +295,17 @@ pub(super) fn refused(rejection: Rejection) -> Failure {
             Code::InvalidSchedule,
             format!("there is no calendar {name:?}; put it before the schedules that name it"),
         ),
+        Rejection::NoSecret(name) => (
+            Code::InvalidSchedule,
+            format!("there is no secret {name:?}; put it first: PUT /v1/secrets/{name}"),
+        ),
+        Rejection::Cycle(path) => (
+            Code::InvalidSchedule,
+            format!(
+                "the schedules that follow each other would go in a circle: {path}; take one of the steps out of on_failure \
+                 or on_success"
+            ),
+        ),
         Rejection::InUse(users) => (
             Code::InUse,
             format!("{users} schedules name this calendar; change them first, or put an empty calendar"),

@@ -4,17 +4,17 @@
 
 use std::collections::BTreeMap;
 
-use campanile_core::definition::Definition as CoreDefinition;
+use campanile_core::definition::{Definition as CoreDefinition, Target as CoreTarget};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::action::Action;
 use super::exclusion::Exclusion;
 use super::payload::Payload;
 use super::policy::{CatchUpFields, RetryFields, completion_word, delivery_word, jitter_text};
 use super::spec::Spec;
 use super::target::Target;
-use super::time::Instant;
+use super::time::{Instant, Length};
 
 /// When, what and how. Only `specs` and `target` are required.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -66,7 +66,8 @@ pub struct Definition {
     #[serde(default = "queue_limit")]
     #[schema(default = 1000, minimum = 1, maximum = 10000)]
     pub queue_limit: u32,
-    /// All schedules with the same key are one to `overlap`.
+    /// All schedules with the same key are one to `overlap`. Of a queue target it is shown in `target.queue`, and may stand
+    /// here instead.
     #[serde(default)]
     pub concurrency_key: Option<String>,
     /// What becomes of instants that were missed.
@@ -77,9 +78,10 @@ pub struct Definition {
     #[serde(default = "at_least_once")]
     #[schema(default = "at_least_once", pattern = "^(at_least_once|at_most_once)$")]
     pub delivery: String,
-    /// The longest life of a run: not carried by this version.
+    /// A firing that is not settled so long after its decision is given up as `timed_out`: no attempt begins later, and no
+    /// lease goes beyond. `null` for no end.
     #[serde(default)]
-    pub deadline: Option<String>,
+    pub deadline: Option<Length>,
     /// When a failed attempt is tried again.
     #[serde(default = "retry")]
     #[schema(required = false)]
@@ -88,12 +90,12 @@ pub struct Definition {
     #[serde(default)]
     #[schema(minimum = 1)]
     pub pause_after_failures: Option<u32>,
-    /// Not carried by this version.
+    /// What follows when a firing has come to nothing (`failed`, `timed_out` or `unknown`).
     #[serde(default)]
-    pub on_failure: Option<Value>,
-    /// Not carried by this version.
+    pub on_failure: Option<Action>,
+    /// What follows when a firing has succeeded.
     #[serde(default)]
-    pub on_success: Option<Value>,
+    pub on_success: Option<Action>,
 }
 
 fn keep() -> String {
@@ -130,7 +132,11 @@ impl From<&CoreDefinition> for Definition {
             max_firings,
             concurrency_key,
             policy,
+            on_failure,
+            on_success,
         } = definition;
+        let key = concurrency_key.as_deref();
+        let stands_in_target = matches!(target, CoreTarget::Queue(_));
         Self {
             display_name: about.display_name.to_string(),
             description: about.description.to_string(),
@@ -142,18 +148,18 @@ impl From<&CoreDefinition> for Definition {
             max_firings: *max_firings,
             after_completion: completion_word(policy.after_completion).into(),
             jitter: jitter_text(policy.jitter),
-            target: target.into(),
+            target: Target::of(target, key),
             payload: Payload(payload.clone()),
             overlap: policy.overlap.as_str().into(),
             queue_limit: policy.queue_limit,
-            concurrency_key: concurrency_key.as_ref().map(|key| key.to_string()),
+            concurrency_key: key.filter(|_| !stands_in_target).map(str::to_owned),
             catch_up: (&policy.catch_up).into(),
             delivery: delivery_word(policy.delivery).into(),
-            deadline: None,
+            deadline: policy.deadline.map(Length),
             retry: (&policy.retry).into(),
             pause_after_failures: policy.pause_after_failures,
-            on_failure: None,
-            on_success: None,
+            on_failure: on_failure.as_deref().map(Action::from),
+            on_success: on_success.as_deref().map(Action::from),
         }
     }
 }

@@ -1,16 +1,16 @@
 //! A definition read from JSON: everything that a user may say of a schedule, judged field by field.
 //!
-//! What the contract knows and this version does not carry is refused unless it has its default: a schedule that ran
-//! without it would not be what was asked for. What answers add (`uid`, `status`, …) is accepted and means nothing, so that
+//! What answers add (`uid`, `status`, …) is accepted and means nothing, so that
 //! an answer can be edited and put back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use campanile_core::definition::{About, Definition, ScheduleName};
+use campanile_core::definition::{About, Definition, Flaw, ScheduleName, Target};
 use campanile_core::spec::{Spec, Window};
 use campanile_core::time::Timestamp;
 
+use super::action::read_action;
 use super::exclusion::read_exclusions;
 use super::payload::Body;
 use super::policy::read_policy;
@@ -39,17 +39,26 @@ pub fn read(body: &Body, name: &ScheduleName) -> Result<Definition, Problem> {
     let mut flaws = Flaws::default();
     let definition = Fields::of(&body.value, "", &mut flaws).and_then(|mut fields| {
         check_name(&mut fields, name, &mut flaws);
-        let definition = read_fields(&mut fields, &body.payload, &mut flaws);
+        let definition = read_fields(&mut fields, name, &body.payload, &mut flaws);
         fields.close(&mut flaws);
         definition
     });
-    if let Some(Err(found)) = definition.as_ref().map(Definition::check) {
-        found.into_iter().for_each(|flaw| flaws.add(flaw.pointer, flaw.detail, flaw.hint));
+    if let Some(definition) = &definition
+        && let Err(found) = definition.check()
+    {
+        for flaw in found {
+            flaws.add(place_of(&flaw, definition, body), flaw.detail, flaw.hint);
+        }
     }
     flaws.settle(definition)
 }
 
-fn read_fields(fields: &mut Fields<'_>, payload: &str, flaws: &mut Flaws) -> Option<Definition> {
+fn read_fields(
+    fields: &mut Fields<'_>,
+    of: &ScheduleName,
+    payload: &str,
+    flaws: &mut Flaws,
+) -> Option<Definition> {
     for name in READ_ONLY {
         fields.get(name);
     }
@@ -61,20 +70,45 @@ fn read_fields(fields: &mut Fields<'_>, payload: &str, flaws: &mut Flaws) -> Opt
         Window { start_at: fields.instant("start_at", flaws), end_at: fields.instant("end_at", flaws) };
     let max_firings = fields.number("max_firings", i64::MAX as u64, flaws);
     let target = read_target(fields, flaws);
-    let concurrency_key = fields.text("concurrency_key", flaws).map(Arc::from);
+    let concurrency_key = read_key(fields, target.as_ref().and_then(|(_, key)| *key), flaws);
     let policy = Arc::new(read_policy(fields, flaws));
-    refuse_unsupported(fields, flaws);
+    let on_failure = read_action(fields, "on_failure", of, flaws).map(Box::new);
+    let on_success = read_action(fields, "on_success", of, flaws).map(Box::new);
     Some(Definition {
         specs: specs?,
         exclude,
-        target: target?,
+        target: target?.0,
         payload: payload.into(),
         about,
         window,
         max_firings,
         concurrency_key,
         policy,
+        on_failure,
+        on_success,
     })
+}
+
+/// The concurrency key of a schedule. Of a queue target it may stand in the target, and answers show it there.
+fn read_key(fields: &mut Fields<'_>, in_target: Option<&str>, flaws: &mut Flaws) -> Option<Arc<str>> {
+    let beside = fields.text("concurrency_key", flaws);
+    if let (Some(beside), Some(inside)) = (beside, in_target)
+        && beside != inside
+    {
+        flaws.add(
+            fields.at("concurrency_key"),
+            format!("{beside:?} here, and {inside:?} stands in target.queue.concurrency_key"),
+            "say it once",
+        );
+    }
+    in_target.or(beside).map(Arc::from)
+}
+
+/// Where a flaw that core has found stands in the body.
+fn place_of(flaw: &Flaw, definition: &Definition, body: &Body) -> String {
+    let beside = body.value.get("concurrency_key").is_some_and(|key| !key.is_null());
+    let is_key = flaw.pointer == "/concurrency_key" && matches!(definition.target, Target::Queue(_));
+    if is_key && !beside { "/target/queue/concurrency_key".into() } else { flaw.pointer.clone() }
 }
 
 /// The path names the schedule; a body that names another one was sent to the wrong place.
@@ -124,18 +158,6 @@ fn read_labels(fields: &mut Fields<'_>, flaws: &mut Flaws) -> BTreeMap<Box<str>,
         labels.insert(key.into(), value.into());
     }
     labels
-}
-
-fn refuse_unsupported(fields: &mut Fields<'_>, flaws: &mut Flaws) {
-    for (field, what) in [
-        ("deadline", "a deadline"),
-        ("on_failure", "an action on failure"),
-        ("on_success", "an action on success"),
-    ] {
-        if fields.get(field).is_some() {
-            flaws.unsupported(fields.at(field), what);
-        }
-    }
 }
 
 /// An instant that is past can only fire while the catch-up rule reaches it; another `at` would silently never fire.

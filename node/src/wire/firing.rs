@@ -1,6 +1,6 @@
 //! The story of a firing as JSON: decided, attempts, outcome.
 
-use campanile_core::attempt::{AttemptEnd, Lease, Report, Verdict};
+use campanile_core::attempt::{AttemptEnd, Holder as CoreHolder, Lease, Report, Verdict};
 use campanile_core::firing::FiringId;
 use campanile_core::id::{Run, Uid};
 use campanile_core::time::Timestamp;
@@ -24,11 +24,15 @@ pub struct Firing {
     pub nominal: Instant,
     /// Counts up only when somebody asks for a re-run.
     pub run: u32,
-    /// `scheduled`, `catch_up`, `manual`, `backfill` or `rerun`.
+    /// `scheduled`, `catch_up`, `manual`, `backfill`, `rerun`, `chained` (another schedule's firing ended) or `notice` (it
+    /// tells another target how a firing of its schedule ended).
     pub kind: String,
     /// The backfill that fired it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backfill: Option<String>,
+    /// The firing whose end made it.
+    #[serde(default)]
+    pub cause: Option<String>,
     /// `queued`, `waiting`, `running`, `succeeded`, `failed`, `timed_out`, `cancelled`, `unknown` or `skipped`.
     pub state: String,
     /// Why it was skipped or cancelled, what it waits for, or what its last attempt said.
@@ -46,8 +50,32 @@ pub struct Firing {
     /// Since when its holder is asked to stop, so that a newer firing can start (`overlap: replace`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_asked_at: Option<Instant>,
+    /// What was to follow its end and does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_followed: Option<NotFollowed>,
+    /// Its dead letter was put aside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discarded: Option<Discarded>,
     /// Each try to deliver it.
     pub attempts: Vec<Attempt>,
+}
+
+/// What was to follow the end of a firing and does not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NotFollowed {
+    /// The schedule that was to be triggered; `null` for a notice to another target.
+    pub schedule: Option<String>,
+    /// `no_schedule`, `paused`, `parked` or `overlap`.
+    pub reason: String,
+}
+
+/// A dead letter was put aside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Discarded {
+    /// When.
+    pub at: Instant,
+    /// Who did it.
+    pub by: String,
 }
 
 /// A run of skipped instants.
@@ -77,12 +105,15 @@ pub struct Decided {
 pub struct Attempt {
     /// The first is 1.
     pub number: u32,
-    /// The node that does it.
-    pub holder: u64,
+    /// Who does it.
+    pub holder: Holder,
     /// What the receiver compares: it only grows.
     pub fencing_token: u64,
     /// When the log gave the lease.
     pub begun_at: Instant,
+    /// When its lease ends, unless its holder extends it; `null` when it has ended.
+    #[serde(default)]
+    pub until: Option<Instant>,
     /// When the request left, by the holder's clock.
     pub sent_at: Option<Instant>,
     /// When the log heard of its end; `null` while it runs.
@@ -97,15 +128,35 @@ pub struct Attempt {
     pub output: Option<String>,
 }
 
+/// Who works on an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Holder {
+    /// A node of the cluster, which sends a request.
+    Node(u64),
+    /// A worker that leased it from a queue, by the name that it gave itself.
+    Worker(String),
+}
+
+impl From<&CoreHolder> for Holder {
+    fn from(holder: &CoreHolder) -> Self {
+        match holder {
+            CoreHolder::Node(node) => Self::Node(node.0),
+            CoreHolder::Worker(name) => Self::Worker(name.to_string()),
+        }
+    }
+}
+
 impl Attempt {
     /// An attempt that has begun.
     #[must_use]
     pub fn begun(lease: &Lease) -> Self {
         Self {
             number: lease.attempt.0,
-            holder: lease.holder.0,
+            holder: (&lease.holder).into(),
             fencing_token: lease.fencing_token.0,
             begun_at: Instant(lease.begun_at),
+            until: Some(Instant(lease.until)),
             sent_at: None,
             settled_at: None,
             outcome: None,
@@ -121,6 +172,7 @@ impl Attempt {
         let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let end = report.map_or(AttemptEnd::LeaseEnded, |report| AttemptEnd::Reported(report.verdict));
         Self {
+            until: None,
             sent_at: report
                 .filter(|report| report.verdict != Verdict::NotSent)
                 .map(|report| Instant(report.sent_at)),
@@ -137,7 +189,7 @@ impl Attempt {
     #[must_use]
     pub fn cancelled(self, at: Timestamp) -> Self {
         let outcome = attempt_word(AttemptEnd::Reported(Verdict::Stopped)).to_owned();
-        Self { settled_at: Some(Instant(at)), outcome: Some(outcome), ..self }
+        Self { until: None, settled_at: Some(Instant(at)), outcome: Some(outcome), ..self }
     }
 }
 

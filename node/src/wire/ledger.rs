@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::definition::Definition;
-use super::time::Instant;
+use super::firing::Holder;
+use super::time::{Instant, Length};
 
 /// A fact, and where it stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -46,8 +47,11 @@ pub enum Fact {
         firing: FiringRef,
         /// By which revision.
         revision: u32,
-        /// `scheduled`, `catch_up`, `manual`, `backfill` or `rerun`.
+        /// `scheduled`, `catch_up`, `manual`, `backfill`, `rerun`, `chained` or `notice`.
         kind: String,
+        /// The firing whose end made it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<String>,
     },
     /// A run of nominal instants was decided not to fire.
     Skipped {
@@ -71,8 +75,8 @@ pub enum Fact {
         firing: FiringRef,
         /// Which.
         attempt: u32,
-        /// The node that may send.
-        holder: u64,
+        /// Who may work on it.
+        holder: Holder,
         /// Until when.
         until: Instant,
         /// What the receiver compares.
@@ -244,6 +248,85 @@ pub enum Fact {
         /// The one now.
         to: Option<Instant>,
     },
+    /// A queue has these settings from here on.
+    QueuePut {
+        /// Its name.
+        name: String,
+        /// At most so many firings of it are leased at once.
+        max_in_flight: Option<u32>,
+        /// At most so many of those with the same concurrency key.
+        max_in_flight_per_key: u32,
+        /// How fast leases are given.
+        rate: Option<QueueRate>,
+        /// Who.
+        by: String,
+    },
+    /// A queue has the default settings again.
+    QueueDeleted {
+        /// Its name.
+        name: String,
+        /// Who.
+        by: String,
+    },
+    /// Nothing more of a queue is leased.
+    QueuePaused {
+        /// Its name.
+        name: String,
+        /// Why.
+        note: String,
+        /// Who.
+        by: String,
+    },
+    /// A queue is leased of again.
+    QueueResumed {
+        /// Its name.
+        name: String,
+        /// Who.
+        by: String,
+    },
+    /// A secret was created or replaced; its text stands nowhere.
+    SecretPut {
+        /// Its name.
+        name: String,
+        /// Until when the one before signs beside it.
+        previous_until: Option<Instant>,
+        /// Who.
+        by: String,
+    },
+    /// A secret was removed.
+    SecretDeleted {
+        /// Its name.
+        name: String,
+        /// Who.
+        by: String,
+    },
+    /// What was to follow the end of a firing does not.
+    ChainDropped {
+        /// The firing that ended.
+        #[serde(flatten)]
+        firing: FiringRef,
+        /// The schedule that was to be triggered; `null` for a notice.
+        to: Option<String>,
+        /// `no_schedule`, `paused`, `parked` or `overlap`.
+        reason: String,
+    },
+    /// A dead letter was put aside.
+    LetterDiscarded {
+        /// Its firing.
+        #[serde(flatten)]
+        firing: FiringRef,
+        /// Who.
+        by: String,
+    },
+}
+
+/// How fast leases of a queue are given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct QueueRate {
+    /// So many,
+    pub count: u32,
+    /// in each of these periods.
+    pub per: Length,
 }
 
 /// Which firing a fact is about.

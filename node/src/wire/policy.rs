@@ -118,6 +118,7 @@ pub fn read_policy(fields: &mut Fields<'_>, flaws: &mut Flaws) -> Policy {
         delivery: fields.word("delivery", &DELIVERIES, flaws).unwrap_or(defaults.delivery),
         retry: read_retry(fields, flaws),
         pause_after_failures: small(fields, "pause_after_failures", flaws),
+        deadline: fields.span("deadline", flaws),
     }
 }
 

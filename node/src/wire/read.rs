@@ -3,6 +3,8 @@
 //!
 //! `null` and a field left out are the same everywhere, as in a merge-patch. Reading never decides what a value means.
 
+use std::ops::RangeInclusive;
+
 use campanile_core::time::{Span, Timestamp};
 use serde_json::{Map, Value};
 
@@ -30,12 +32,6 @@ impl Flaws {
         if self.found.len() < Self::MAX {
             self.found.push(flaw);
         }
-    }
-
-    /// A field of the contract that this version does not carry has another value than its default. It is refused, since
-    /// a schedule that ran without it would not be what was asked for.
-    pub(crate) fn unsupported(&mut self, pointer: impl Into<String>, what: &str) {
-        self.add(pointer, format!("{what}: not supported by this version"), "leave it out");
     }
 
     /// Takes over what was found wrong with a part that was read alone and stands at `pointer`.
@@ -133,6 +129,28 @@ impl<'a> Fields<'a> {
             }
             None => {
                 wrong_type(flaws, &self.at(name), "a whole number, not negative", value);
+                None
+            }
+        }
+    }
+
+    /// A whole number in these bounds.
+    pub fn integer(
+        &mut self,
+        name: &'static str,
+        bounds: RangeInclusive<i64>,
+        flaws: &mut Flaws,
+    ) -> Option<i64> {
+        let value = self.get(name)?;
+        match value.as_i64() {
+            Some(number) if bounds.contains(&number) => Some(number),
+            Some(number) => {
+                let hint = format!("between {} and {}", bounds.start(), bounds.end());
+                flaws.add(self.at(name), format!("{number} is out of bounds"), hint);
+                None
+            }
+            None => {
+                wrong_type(flaws, &self.at(name), "a whole number", value);
                 None
             }
         }

@@ -1,267 +1,125 @@
-//! Where a firing goes, as JSON: a webhook.
+//! Where a firing goes, as JSON, and what follows its end: a webhook or a queue each, and for the latter a schedule too.
 //!
 //! A target is judged by its text alone; whether it answers is seen when the first firing is sent.
 
-use std::collections::BTreeMap;
-
-use campanile_core::definition::{Target as CoreTarget, Webhook as CoreWebhook};
-use campanile_core::time::Span;
+use campanile_core::definition::{MAX_PRIORITY, QueueTarget as CoreQueueTarget, Target as CoreTarget};
 use serde::{Deserialize, Serialize};
-use url::Url;
 use utoipa::ToSchema;
 
 use super::read::{Fields, Flaws};
-use super::text;
-use super::time::Length;
+use super::webhook::{self, Webhook};
 
-/// Where a firing goes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// Where a firing goes: exactly one of these.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Target {
     /// An HTTP request for each firing.
-    pub webhook: Webhook,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub webhook: Option<Webhook>,
+    /// A queue, from which workers lease it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueTarget>,
 }
 
-/// An HTTP request for each firing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Webhook {
-    /// `http` or `https`, with a host.
-    #[schema(format = "uri", examples("https://jobs.internal/invoice"))]
-    pub url: String,
-    /// The request's method.
-    #[serde(default = "post")]
-    #[schema(default = "POST", pattern = "^(POST|PUT|PATCH|GET|DELETE)$")]
-    pub method: String,
-    /// Headers beside those that Campanile sets. Names are kept in lower case.
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
-    /// How long one attempt may take.
-    #[serde(default = "thirty_seconds")]
-    #[schema(required = false)]
-    pub timeout: Length,
-    /// The name of a signing secret: not carried by this version.
-    #[serde(default)]
-    pub secret_ref: Option<String>,
-}
-
-fn post() -> String {
-    "POST".into()
-}
-fn thirty_seconds() -> Length {
-    Length(DEFAULT_TIMEOUT)
-}
-
-const DEFAULT_TIMEOUT: Span = Span::from_secs(30);
-const METHODS: [(&str, &str); 5] =
-    [("POST", "POST"), ("PUT", "PUT"), ("PATCH", "PATCH"), ("GET", "GET"), ("DELETE", "DELETE")];
-/// The longest URL; what servers commonly take.
-const MAX_URL: usize = 8 * 1024;
-/// The longest value of a header.
-const MAX_HEADER: usize = 8 * 1024;
-
-/// Headers that the connection or the delivery owns: a user's value would break the framing, or forge what a receiver
-/// trusts.
-const RESERVED: [&str; 19] = [
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "http2-settings",
-    "idempotency-key",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "traceparent",
-    "tracestate",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "webhook-id",
-    "webhook-signature",
-    "webhook-timestamp",
-];
-
-impl From<&CoreTarget> for Target {
-    fn from(target: &CoreTarget) -> Self {
-        let CoreTarget::Webhook(webhook) = target;
-        Self {
-            webhook: Webhook {
-                url: webhook.url.to_string(),
-                method: webhook.method.to_string(),
-                headers: webhook
-                    .headers
-                    .iter()
-                    .map(|(name, value)| (name.to_string(), value.to_string()))
-                    .collect(),
-                timeout: Length(webhook.timeout),
-                secret_ref: None,
-            },
+impl Target {
+    /// The target of a schedule with that concurrency key.
+    #[must_use]
+    pub fn of(target: &CoreTarget, key: Option<&str>) -> Self {
+        match target {
+            CoreTarget::Webhook(webhook) => Self { webhook: Some((&**webhook).into()), queue: None },
+            CoreTarget::Queue(target) => Self { webhook: None, queue: Some(QueueTarget::of(target, key)) },
         }
     }
 }
 
-/// Reads the field `target` of an object.
-pub fn read_target(fields: &mut Fields<'_>, flaws: &mut Flaws) -> Option<CoreTarget> {
-    const HINT: &str = "such as {\"webhook\": {\"url\": \"https://jobs.internal/invoice\"}}";
+/// A queue to put each firing into, from which workers lease it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct QueueTarget {
+    /// Its name: 1-200 letters, digits, `.`, `_` or `-`. A queue exists as soon as a schedule names it.
+    #[schema(examples("batch"))]
+    pub name: String,
+    /// Higher ones are leased first.
+    #[serde(default)]
+    #[schema(default = 0, minimum = -100, maximum = 100)]
+    pub priority: i8,
+    /// The `concurrency_key` of the schedule: of firings with the same key the queue leases so many at once as its
+    /// `max_in_flight_per_key` says.
+    #[serde(default)]
+    pub concurrency_key: Option<String>,
+}
+
+impl QueueTarget {
+    /// A queue target of a schedule with that concurrency key.
+    pub(super) fn of(target: &CoreQueueTarget, key: Option<&str>) -> Self {
+        Self {
+            name: target.queue.to_string(),
+            priority: target.priority,
+            concurrency_key: key.map(str::to_owned),
+        }
+    }
+}
+
+/// Reads the field `target` of an object, and the concurrency key that stands in it.
+pub fn read_target<'a>(fields: &mut Fields<'a>, flaws: &mut Flaws) -> Option<(CoreTarget, Option<&'a str>)> {
+    const HINT: &str = "such as {\"webhook\": {\"url\": \"https://jobs.internal/invoice\"}} or {\"queue\": {\"name\": \"batch\"}}";
     let pointer = fields.at("target");
     if fields.get("target").is_none() {
         flaws.add(pointer, "a schedule needs a target", HINT);
         return None;
     }
     let mut target = fields.inner("target", flaws)?;
-    if target.get("queue").is_some() {
-        flaws.unsupported(target.at("queue"), "queue targets");
-        return None;
-    }
-    let webhook = match target.get("webhook") {
-        None => {
-            flaws.add(pointer, "a target is a webhook; it has none", HINT);
-            None
-        }
-        Some(_) => target.inner("webhook", flaws).and_then(|webhook| read_webhook(webhook, flaws)),
+    let read = match only(&mut target, &["webhook", "queue"], &pointer, HINT, flaws) {
+        Some("webhook") => read_webhook(&mut target, flaws).map(|webhook| (webhook, None)),
+        Some(_) => read_queue(&mut target, flaws),
+        None => None,
     };
     target.close(flaws);
-    webhook.map(|webhook| CoreTarget::Webhook(Box::new(webhook)))
+    read
 }
 
-fn read_webhook(mut fields: Fields<'_>, flaws: &mut Flaws) -> Option<CoreWebhook> {
-    let url = read_url(&mut fields, flaws);
-    let method = match fields.get("method") {
-        None => Some("POST"),
-        Some(_) => fields.word("method", &METHODS, flaws),
-    };
-    let headers = read_headers(&mut fields, flaws);
-    let timeout = fields.span("timeout", flaws).unwrap_or(DEFAULT_TIMEOUT);
-    if fields.get("secret_ref").is_some() {
-        flaws.unsupported(fields.at("secret_ref"), "signing secrets by name");
-    }
-    fields.close(flaws);
-    Some(CoreWebhook { url: url?.into(), method: method?.into(), headers, timeout })
-}
-
-fn read_url<'a>(fields: &mut Fields<'a>, flaws: &mut Flaws) -> Option<&'a str> {
-    const HINT: &str = "such as \"https://jobs.internal/invoice\"";
-    let pointer = fields.at("url");
-    if fields.get("url").is_none() {
-        flaws.add(pointer, "a webhook needs a url", HINT);
-        return None;
-    }
-    let given = fields.text("url", flaws)?;
-    match check_url(given) {
-        Ok(()) => Some(given),
-        Err(why) => {
-            flaws.add(pointer, why, HINT);
+/// The one of these fields that is given; a flaw when it is none, or more than one.
+pub(super) fn only(
+    fields: &mut Fields<'_>,
+    names: &[&'static str],
+    pointer: &str,
+    hint: &str,
+    flaws: &mut Flaws,
+) -> Option<&'static str> {
+    let given: Vec<&str> = names.iter().copied().filter(|name| fields.get(name).is_some()).collect();
+    match given[..] {
+        [one] => names.iter().copied().find(|name| *name == one),
+        [] => {
+            flaws.add(pointer, format!("is one of {}; it has none", names.join(", ")), hint);
+            None
+        }
+        _ => {
+            let detail = format!("{} stand here together", given.join(" and "));
+            flaws.add(pointer, detail, "keep one of them; a patch sets the other to null");
             None
         }
     }
 }
 
-fn check_url(given: &str) -> Result<(), String> {
-    text::check_free(given, MAX_URL, false)?;
-    // The parser would trim blanks; a text that is not the same after parsing is not what the user sees.
-    if given.contains(char::is_whitespace) {
-        return Err("a url has no blanks".into());
-    }
-    let url = Url::parse(given).map_err(|wrong| format!("{given:?} is no url: {wrong}"))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!("the scheme {:?} is not http or https", url.scheme()));
-    }
-    // The parser takes `http:///a`, `http:a` and `http:\\a` for `http://a`; a reader does not.
-    let rest = given[url.scheme().len()..].strip_prefix("://");
-    if given.contains('\\') || rest.is_none_or(|rest| rest.starts_with('/')) {
-        return Err("the scheme is not followed by // and a host".into());
-    }
-    if url.host_str().is_none_or(str::is_empty) {
-        return Err("the url has no host".into());
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(
-            "the url holds a user name or password, which every reader of the schedule would see".into()
-        );
-    }
-    Ok(())
+/// Reads the field `webhook` of a target or an action.
+pub(super) fn read_webhook(fields: &mut Fields<'_>, flaws: &mut Flaws) -> Option<CoreTarget> {
+    let webhook = webhook::read(fields.inner("webhook", flaws)?, flaws)?;
+    Some(CoreTarget::Webhook(Box::new(webhook)))
 }
 
-fn read_headers(fields: &mut Fields<'_>, flaws: &mut Flaws) -> BTreeMap<Box<str>, Box<str>> {
-    let mut headers = BTreeMap::new();
-    for (name, value) in fields.texts("headers", flaws) {
-        let pointer = format!("{}/{}", fields.at("headers"), name.replace('~', "~0").replace('/', "~1"));
-        let lower = name.to_ascii_lowercase();
-        if let Err((detail, hint)) = check_header(&lower, value) {
-            flaws.add(pointer, detail, hint);
-        } else if headers.insert(lower.clone().into_boxed_str(), value.into()).is_some() {
-            flaws.add(
-                pointer,
-                format!("the header {lower:?} stands here twice"),
-                "names differ by more than their case",
-            );
-        }
+/// Reads the field `queue` of a target or an action; the concurrency key beside it, since it is the schedule's. The bounds
+/// of the name are core's.
+pub(super) fn read_queue<'a>(
+    fields: &mut Fields<'a>,
+    flaws: &mut Flaws,
+) -> Option<(CoreTarget, Option<&'a str>)> {
+    let mut fields = fields.inner("queue", flaws)?;
+    if fields.get("name").is_none() {
+        flaws.add(fields.at("name"), "a queue target names its queue", "such as \"batch\"");
     }
-    headers
-}
-
-fn check_header(name: &str, value: &str) -> Result<(), (String, &'static str)> {
-    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if name.is_empty() || name.len() > 200 || !name.bytes().all(token) {
-        return Err((format!("{name:?} is no header name"), "letters, digits and '-'"));
-    }
-    if RESERVED.contains(&name) || name.starts_with("campanile-") {
-        return Err((format!("the header {name:?} is set by Campanile"), "leave it out"));
-    }
-    if value.len() > MAX_HEADER {
-        return Err((format!("{} bytes; at most {MAX_HEADER}", value.len()), "send it in the payload"));
-    }
-    if !value.bytes().all(|byte| byte == b'\t' || (0x20..0x7f).contains(&byte)) || value.trim() != value {
-        return Err((
-            "a header value is printable ASCII without blanks at its ends".into(),
-            "send it in the payload",
-        ));
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn urls_are_http_with_a_host() {
-        for good in ["http://a", "https://a.b/c?d=e#f", "http://127.0.0.1:80/x", "http://[::1]:9/"] {
-            assert_eq!(check_url(good), Ok(()), "{good}");
-        }
-        for bad in [
-            "",
-            "a",
-            "ftp://a",
-            "http://",
-            "http:///x",
-            "http:a",
-            "http:\\\\a",
-            "https://u:p@h/",
-            " http://a",
-            "http://a\n",
-            "file:///etc",
-            "http://a b",
-        ] {
-            assert!(check_url(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn headers_that_the_delivery_owns_are_refused() {
-        for (name, value) in [
-            ("host", "a"),
-            ("webhook-signature", "v1,x"),
-            ("campanile-attempt", "1"),
-            ("a b", "1"),
-            ("x", "a\r\nb: c"),
-            ("x", " a"),
-        ] {
-            assert!(check_header(name, value).is_err(), "{name}");
-        }
-        for (name, value) in [("authorization", "Bearer x"), ("content-type", "text/plain"), ("x-env", "")] {
-            assert_eq!(check_header(name, value), Ok(()), "{name}");
-        }
-    }
+    let name = fields.text("name", flaws);
+    let bounds = i64::from(-MAX_PRIORITY)..=i64::from(MAX_PRIORITY);
+    let priority = fields.integer("priority", bounds, flaws).and_then(|number| i8::try_from(number).ok());
+    let key = fields.text("concurrency_key", flaws);
+    fields.close(flaws);
+    let target = CoreQueueTarget { queue: name?.into(), priority: priority.unwrap_or(0) };
+    Some((CoreTarget::Queue(target), key))
 }

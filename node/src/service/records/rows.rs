@@ -35,7 +35,9 @@ pub fn history_key(row: &Row) -> Option<Key> {
         | Event::Begun { firing, .. }
         | Event::Settled { firing, .. }
         | Event::StopAsked { firing }
-        | Event::Cancelled { firing, .. } => Some(of(firing)),
+        | Event::Cancelled { firing, .. }
+        | Event::LetterDiscarded { firing, .. }
+        | Event::ChainDropped { cause: firing, .. } => Some(of(firing)),
         Event::Skipped { uid, to, .. } => Some(key(*uid, to.as_millis(), Run(SKIPS))),
         Event::LeaderEpoch { epoch, .. } => Some(key(OFFICES, i64::try_from(epoch.0).ok()?, Run(0))),
         Event::Defined { uid, revision, .. } => {
@@ -53,7 +55,13 @@ pub fn history_key(row: &Row) -> Option<Key> {
         | Event::CalendarPut { .. }
         | Event::CalendarDeleted { .. }
         | Event::ZonesUsed { .. }
-        | Event::NextMoved { .. } => None,
+        | Event::NextMoved { .. }
+        | Event::QueuePut { .. }
+        | Event::QueueDeleted { .. }
+        | Event::QueuePaused { .. }
+        | Event::QueueResumed { .. }
+        | Event::SecretPut { .. }
+        | Event::SecretDeleted { .. } => None,
     }
 }
 

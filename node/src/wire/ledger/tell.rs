@@ -4,11 +4,11 @@ use campanile_core::attempt::{AttemptEnd, Verdict};
 use campanile_core::backfill::BackfillState;
 use campanile_core::event::{Event, Outcome};
 
-use super::Fact;
+use super::{Fact, QueueRate};
 use crate::wire::backfill::{backfill_id, backfill_word};
 use crate::wire::firing::attempt_word;
 use crate::wire::schedule::end_word;
-use crate::wire::time::Instant;
+use crate::wire::time::{Instant, Length};
 
 impl From<&Event> for Fact {
     fn from(event: &Event) -> Self {
@@ -16,9 +16,12 @@ impl From<&Event> for Fact {
             Event::LeaderEpoch { epoch, node, incarnation, term } => {
                 Self::LeaderEpoch { epoch: epoch.0, node: node.0, incarnation: *incarnation, term: term.0 }
             }
-            Event::Fired { firing, revision, kind } => {
-                Self::Fired { firing: firing.into(), revision: revision.0, kind: kind.as_str().into() }
-            }
+            Event::Fired { firing, revision, kind } => Self::Fired {
+                firing: firing.into(),
+                revision: revision.0,
+                kind: kind.as_str().into(),
+                cause: kind.cause().map(|cause| cause.to_string()),
+            },
             Event::Skipped { uid, revision, reason, from, to, count } => Self::Skipped {
                 uid: uid.to_string(),
                 revision: revision.0,
@@ -30,7 +33,7 @@ impl From<&Event> for Fact {
             Event::Begun { firing, lease } => Self::Begun {
                 firing: firing.into(),
                 attempt: lease.attempt.0,
-                holder: lease.holder.0,
+                holder: (&lease.holder).into(),
                 until: Instant(lease.until),
                 fencing_token: lease.fencing_token.0,
             },
@@ -78,6 +81,26 @@ impl From<&Event> for Fact {
             Event::NextMoved { uid, from, to } => {
                 Self::NextMoved { uid: uid.to_string(), from: from.map(Instant), to: to.map(Instant) }
             }
+            Event::QueuePut { .. }
+            | Event::QueueDeleted { .. }
+            | Event::QueuePaused { .. }
+            | Event::QueueResumed { .. } => queue(event),
+            Event::SecretPut { name, previous_until, by } => Self::SecretPut {
+                name: name.to_string(),
+                previous_until: previous_until.map(Instant),
+                by: by.to_string(),
+            },
+            Event::SecretDeleted { name, by } => {
+                Self::SecretDeleted { name: name.to_string(), by: by.to_string() }
+            }
+            Event::ChainDropped { cause, to, reason } => Self::ChainDropped {
+                firing: cause.into(),
+                to: to.as_ref().map(|name| name.to_string()),
+                reason: reason.as_str().into(),
+            },
+            Event::LetterDiscarded { firing, by } => {
+                Self::LetterDiscarded { firing: firing.into(), by: by.to_string() }
+            }
         }
     }
 }
@@ -104,6 +127,25 @@ fn backfill(event: &Event) -> Fact {
             fired: *fired,
         },
         _ => unreachable!("called for the facts about backfills only"),
+    }
+}
+
+/// The facts about a queue.
+fn queue(event: &Event) -> Fact {
+    match event {
+        Event::QueuePut { name, settings, by } => Fact::QueuePut {
+            name: name.to_string(),
+            max_in_flight: settings.max_in_flight,
+            max_in_flight_per_key: settings.max_in_flight_per_key,
+            rate: settings.rate.map(|rate| QueueRate { count: rate.count, per: Length(rate.per) }),
+            by: by.to_string(),
+        },
+        Event::QueueDeleted { name, by } => Fact::QueueDeleted { name: name.to_string(), by: by.to_string() },
+        Event::QueuePaused { name, note, by } => {
+            Fact::QueuePaused { name: name.to_string(), note: note.to_string(), by: by.to_string() }
+        }
+        Event::QueueResumed { name, by } => Fact::QueueResumed { name: name.to_string(), by: by.to_string() },
+        _ => unreachable!("called for the facts about queues only"),
     }
 }
 
