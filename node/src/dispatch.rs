@@ -1,24 +1,23 @@
-//! The dispatcher: begins what may begin, sends what has begun, reports what came of it.
+//! The dispatcher of a node: begins what it may send, sends what has begun, reports what came of it.
 //!
 //! ```text
-//!   query::work_now ─> desk (who may have a seat) ─> Begin ─> reply: lease ─> webhook ─> Settle
-//!         ▲                                           batched, one under way            batched, see `settle`
+//!   Sends (by host and schedule) ─> shares (whose is it) ─> desk (who may have a seat) ─> Begin ─> lease ─> webhook ─> Settle
+//!         ▲                                                                             └── both by the node's intake ──┘
 //!         └── woken by an apply, a freed seat, or the clock; never told what to do
 //! ```
 //! **Begin before send**: an attempt starts only after its lease is committed, and a holder counts its lease from before
 //! it proposed it, on the monotonic clock. So a paused or deposed node does not send under a lease that others think over.
 //!
-//! An attempt under way whose firing is asked to stop, or is gone, is told by the listener (`stops`), see there.
+//! Every node does this, with or without an office: leases name their holder, and what it says reaches the log through
+//! whoever leads ([`crate::work`]). A node that dies leaves its leases to end; then the next attempt is anybody's.
 //!
-//! It runs on the leader only. When the office is lost nothing new begins; requests under way end by themselves, within
-//! their timeout. What they report then cannot be committed from here: it is dropped, the lease ends, and the next leader
-//! tries again. That is the *at least once* of the promise; with *at most once* the firing ends as `unknown`.
+//! An attempt under way whose firing is asked to stop, or is gone, is told by the listener (`stops`), see there.
 
 mod attempt;
 pub mod breaker;
 pub mod classify;
 mod desk;
-mod settle;
+mod shares;
 pub mod sign;
 mod stops;
 pub mod webhook;
@@ -26,89 +25,87 @@ pub mod webhook;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use campanile_core::command::{Begin, BeginItem, Body};
+use campanile_core::attempt::{Holder, Lease};
+use campanile_core::command::{Begin, BeginItem};
 use campanile_core::definition::{Target, Webhook};
 use campanile_core::firing::Firing;
-use campanile_core::id::{AttemptNumber, NodeId};
+use campanile_core::id::AttemptNumber;
 use campanile_core::machine::Machine;
 use campanile_core::query;
-use campanile_core::reply::{Refused, Reply};
+use campanile_core::reply::Refused;
 use campanile_core::time::{Span, Timestamp};
 use tokio::sync::futures::OwnedNotified;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use desk::{Desk, Limits};
 
 use crate::clock::Clock;
-use crate::leader::office::Office;
 use crate::metrics::Metrics;
+use crate::service::quorum::Quorum;
+use crate::work::Intake;
 use attempt::Attempt;
 use desk::{Look, Place};
-use settle::{Collector, Outcome};
-pub use stops::Listener;
+use shares::Shares;
+use stops::Listener;
 
 /// A lease outlives its request by this: what the report may take to be committed, a failover included.
 const MARGIN: Span = Span::from_secs(10);
 /// The most leases in one Begin: 32 bytes each, and an entry this small is replicated in one packet or two.
 const BEGIN_ITEMS: usize = 256;
-/// How many reports may wait to be settled; an attempt that ends beyond keeps its seat, which slows beginning down.
-const REPORTS: usize = 4_096;
 /// The longest sleep, so that a wall clock that is set is noticed.
 const SLICE: Duration = Duration::from_millis(250);
 /// How often it is looked at while what waits has no seat.
 const FULL: Duration = Duration::from_millis(10);
-/// The wait after a failed proposal.
+/// The wait after a Begin that could not be brought to the log.
 const PAUSE: Duration = Duration::from_millis(20);
+/// How long a Begin is carried before the node looks anew: most of a lease must be left when it comes back.
+const BEGIN_WITHIN: Duration = Duration::from_secs(2);
+/// How often it is looked at while there is work that another node prefers.
+const OTHERS: Duration = Duration::from_millis(50);
+/// How old the picture of the cluster may be by which the work is shared.
+const PICTURE: Duration = Duration::from_millis(250);
 
-/// What all dispatchers of a node share, from office to office.
-#[derive(Debug, Clone)]
+/// What a node dispatches with.
+#[derive(Clone)]
 pub struct Tools {
     /// Sends requests.
     pub sender: webhook::Sender,
     /// Who sits where.
     pub desk: Arc<Desk>,
-    /// Every request under way, also those of an office that was lost.
+    /// Every request under way, and every report on its way to the log.
     pub attempts: TaskTracker,
     /// The node's clock.
     pub clock: Clock,
     /// Where attempts are counted.
     pub metrics: Arc<Metrics>,
+    /// What is to be sent.
+    pub quorum: Arc<dyn Quorum>,
+    /// The way to the log.
+    pub intake: Intake,
 }
 
-/// Dispatches while its office lasts.
-#[derive(Debug)]
-pub struct Dispatcher<O> {
-    office: O,
+/// Dispatches until `stop`; from `begin_nothing` on what is under way goes on, and nothing new begins.
+pub async fn run(tools: Tools, begin_nothing: CancellationToken, stop: CancellationToken) {
+    let listener = Listener::new(Arc::clone(&tools.quorum), Arc::clone(&tools.desk));
+    let shares = Shares::of(&tools.quorum.status(), tools.quorum.leads());
+    let dispatcher = Dispatcher { tools, shares, seen_at: Instant::now(), failing: false };
+    tokio::join!(dispatcher.run(begin_nothing, stop.clone()), listener.run(stop));
+}
+
+/// Begins and sends.
+struct Dispatcher {
     tools: Tools,
-    reports: mpsc::Sender<Outcome>,
+    shares: Shares,
+    /// When the cluster was looked at for them.
+    seen_at: Instant,
+    /// Whether the last Begin failed, so that a long outage is one line in the log.
     failing: bool,
 }
 
-/// The parts of dispatching in one office: one begins, one settles, and one hears what is to be stopped.
-pub fn open<O: Office>(office: O, tools: Tools) -> (Dispatcher<O>, Settler<O>, Listener<O>) {
-    let (reports, incoming) = mpsc::channel(REPORTS);
-    let settler = Settler(Collector::new(office.clone(), incoming, tools.clock, Arc::clone(&tools.metrics)));
-    let listener = Listener::new(office.clone(), Arc::clone(&tools.desk));
-    (Dispatcher { office, tools, reports, failing: false }, settler, listener)
-}
-
-/// Settles what the attempts of one office report.
-#[derive(Debug)]
-pub struct Settler<O>(Collector<O>);
-
-impl<O: Office> Settler<O> {
-    /// Settles until `stop`; what is not committed by then is dropped.
-    pub async fn run(self, stop: CancellationToken) {
-        self.0.run(stop).await;
-    }
-}
-
-impl<O: Office> Dispatcher<O> {
-    /// Begins and sends until either is cancelled. A Begin that is under way then is committed or not; its lease ends by
-    /// itself.
-    pub async fn run(mut self, begin_nothing: CancellationToken, stop: CancellationToken) {
+impl Dispatcher {
+    /// Until either is cancelled. A Begin that is under way then is committed or not; its lease ends by itself.
+    async fn run(mut self, begin_nothing: CancellationToken, stop: CancellationToken) {
         loop {
             tokio::select! {
                 biased;
@@ -120,53 +117,65 @@ impl<O: Office> Dispatcher<O> {
     }
 
     async fn turn(&mut self) {
-        let view = self.office.view();
-        let wall = self.tools.clock.now();
-        // By a clock that is ahead, waits before retries would be over that are not.
-        if !self.office.allows(wall) {
-            return tokio::time::sleep(SLICE).await;
-        }
-        let now = wall.max(view.clock());
+        let view = self.tools.quorum.view();
+        let now = self.tools.clock.now().max(view.clock());
+        self.look_around();
         // Before the look: a seat that is freed between look and wait must still wake.
         let freed = self.tools.desk.freed();
-        match self.tools.desk.look(&view, now, BEGIN_ITEMS) {
-            Look::Found(places) => self.begin(now, places).await,
+        let sends = |uid, waited| self.shares.sends(uid, waited);
+        match self.tools.desk.look(&view, now, BEGIN_ITEMS, sends) {
+            Look::Found(places) => self.begin(places).await,
             Look::Idle => self.wait(&view, now).await,
             Look::Full => self.wait_for_seat(freed).await,
         }
     }
 
-    /// Proposes leases for those places and starts what got one.
-    async fn begin(&mut self, now: Timestamp, places: Vec<Place>) {
+    /// Looks at the cluster now and then, to know whose work is whose.
+    fn look_around(&mut self) {
+        if self.seen_at.elapsed() >= PICTURE {
+            self.shares = Shares::of(&self.tools.quorum.status(), self.tools.quorum.leads());
+            self.seen_at = Instant::now();
+        }
+    }
+
+    /// Asks for leases for those places and starts what got one.
+    async fn begin(&mut self, places: Vec<Place>) {
         // The lease is counted from here, which is before anybody else can count it from.
         let asked_at = Instant::now();
-        let items: Vec<(AttemptNumber, Span, Arc<Firing>)> = places
-            .iter()
-            .map(|place| (next_attempt(&place.firing), lease_of(&place.firing), Arc::clone(&place.firing)))
-            .collect();
-        let holder = self.office.node();
-        let _under_way = self.tools.metrics.beginning(places.len());
-        let proposed =
-            self.office.propose(now, move |at, _| (at >= now).then(|| begin_at(at, holder, &items))).await;
-        match proposed {
-            // The clock was found ahead since it was read.
-            Ok(None) => {}
-            Ok(Some(Reply::Begun(leases))) => {
+        let item = |place: &Place| BeginItem {
+            firing: place.firing.id,
+            attempt: next_attempt(&place.firing),
+            ttl: lease_of(&place.firing),
+        };
+        let holder = Holder::Node(self.tools.quorum.node());
+        let begin = Begin { holder: holder.clone(), items: places.iter().map(item).collect() };
+        let under_way = self.tools.metrics.beginning(places.len());
+        let begun = self.tools.intake.begin(begin, (asked_at + BEGIN_WITHIN).into()).await;
+        drop(under_way);
+        match begun {
+            Ok(leases) => {
                 self.recovered();
                 for (place, lease) in places.into_iter().zip(leases) {
-                    match lease {
-                        Ok(lease) => self.start(Attempt { place, lease, node: holder, asked_at }),
+                    match lease.or_else(|refused| self.begun_unheard(&place, &holder).ok_or(refused)) {
+                        Ok(lease) => self.start(Attempt { place, lease, asked_at }),
                         Err(refused) => skip(&place, refused),
                     }
                 }
             }
-            Ok(reply) => self.failed(&format!("{reply:?}")).await,
-            Err(error) => self.failed(&error.to_string()).await,
+            Err(undone) => self.failed(&undone.to_string()).await,
         }
     }
 
+    /// The lease that this node got when the answer to an earlier try was lost: the attempt is the one that it asks for,
+    /// and it has begun it. Nobody else asks in this node's name, and its claim shows that it does not work on it yet.
+    fn begun_unheard(&self, place: &Place, holder: &Holder) -> Option<Lease> {
+        let view = self.tools.quorum.view();
+        let lease = view.firing(place.firing.id)?.lease()?;
+        (lease.attempt == next_attempt(&place.firing) && lease.holder == *holder).then(|| lease.clone())
+    }
+
     fn start(&self, attempt: Attempt) {
-        self.tools.attempts.spawn(attempt.run(self.tools.clone(), self.reports.clone()));
+        self.tools.attempts.spawn(attempt.run(self.tools.clone()));
     }
 
     fn recovered(&mut self) {
@@ -184,11 +193,14 @@ impl<O: Office> Dispatcher<O> {
 
     /// Waits until there may be something to begin: the clock reaches it, or an apply brings it.
     async fn wait(&self, view: &Machine, now: Timestamp) {
-        let ahead = query::next_work(view).filter(|at| *at > now);
-        let nap = ahead.map_or(SLICE, |at| self.tools.clock.until(at).min(SLICE));
+        let nap = match query::next_work(view) {
+            Some(at) if at <= now => OTHERS,
+            Some(at) => self.tools.clock.until(at).min(SLICE),
+            None => SLICE,
+        };
         tokio::select! {
             biased;
-            () = self.office.applied_beyond(view.applied()) => {}
+            () = self.tools.quorum.applied_beyond(view.applied()) => {}
             () = tokio::time::sleep(nap) => {}
         }
     }
@@ -209,25 +221,20 @@ fn skip(place: &Place, refused: Refused) {
     tracing::debug!(firing = %place.firing.id, ?refused, "a lease was refused");
 }
 
-fn begin_at(at: Timestamp, holder: NodeId, items: &[(AttemptNumber, Span, Arc<Firing>)]) -> Body {
-    let item = |(attempt, lease, firing): &(AttemptNumber, Span, Arc<Firing>)| BeginItem {
-        firing: firing.id,
-        attempt: *attempt,
-        until: at + *lease,
-    };
-    Body::Begin(Begin { holder, items: items.iter().map(item).collect() })
-}
-
 fn next_attempt(firing: &Firing) -> AttemptNumber {
     AttemptNumber(firing.attempt.0 + 1)
 }
 
 /// How long the lease on an attempt lasts: its timeout, and time to say what came of it.
 fn lease_of(firing: &Firing) -> Span {
-    Span::from_millis(webhook_of(firing).timeout.as_millis() + MARGIN.as_millis())
+    webhook_of(firing)
+        .map_or(MARGIN, |webhook| Span::from_millis(webhook.timeout.as_millis() + MARGIN.as_millis()))
 }
 
-fn webhook_of(firing: &Firing) -> &Webhook {
-    let Target::Webhook(webhook) = &firing.definition.target;
-    webhook
+/// What a node sends; none for what stands in a queue, which no node begins.
+fn webhook_of(firing: &Firing) -> Option<&Webhook> {
+    match &firing.definition.target {
+        Target::Webhook(webhook) => Some(webhook),
+        Target::Queue(_) => None,
+    }
 }

@@ -1,7 +1,7 @@
 //! What a leader does, and for how long: the duties of an office run in one scope that ends with it.
 //!
 //! ```text
-//!   offices (from consensus) ── Some(office) ─> scope { ticker, refresher, backfills, dispatcher, settler, listener } ── None, another office, stop ─> joined
+//!   offices (from consensus) ── Some(office) ─> scope { ticker, refresher, backfills } ── None, another office, stop ─> joined
 //! ```
 //! An office is a committed `LeaderEpoch`: consensus hands it out after its reply, never from a metric. No duty keeps what
 //! it could not find again in the machine, so taking office costs nothing that grows with the number of schedules, and a
@@ -21,7 +21,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
-use crate::dispatch::{self, Tools};
 use crate::metrics::Metrics;
 use crate::service::records::Records;
 pub use backfills::Backfills;
@@ -38,8 +37,6 @@ pub struct Duties {
     pub plan: plan::Options,
     /// What has happened, for what is to happen again.
     pub records: Records,
-    /// What sends.
-    pub tools: Tools,
     /// Where it is counted.
     pub metrics: Arc<Metrics>,
 }
@@ -47,15 +44,14 @@ pub struct Duties {
 /// How a node is told to stop, gently first.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
-    /// Begin nothing new; go on ticking and settling.
+    /// Begin no attempt any more; go on ticking and settling.
     pub begin_nothing: CancellationToken,
-    /// Leave office.
+    /// Leave office, and end what is under way.
     pub leave: CancellationToken,
 }
 
-/// Does the duties of each office that this node gets, until it is told to leave. Every duty has ended when it returns;
-/// requests under way are not duties, [`Tools::attempts`] owns them. `hold` makes of what consensus hands out what the
-/// duties use.
+/// Does the duties of each office that this node gets, until it is told to leave. Every duty has ended when it returns.
+/// `hold` makes of what consensus hands out what the duties use.
 pub async fn lead<T: Clone, O: Office>(
     mut offices: watch::Receiver<Option<T>>,
     hold: impl Fn(T) -> O,
@@ -100,7 +96,6 @@ impl Scope {
         let end = stop.leave.child_token();
         let tasks = TaskTracker::new();
         let ticker = Ticker::new(office.clone(), duties.clock, duties.plan, Arc::clone(&duties.metrics));
-        let (dispatcher, settler, listener) = dispatch::open(office.clone(), duties.tools.clone());
         let refresher = Refresher::new(office.clone(), duties.clock, duties.plan);
         let backfills = Backfills::new(
             office.clone(),
@@ -111,10 +106,7 @@ impl Scope {
         );
         tasks.spawn(ticker.run(end.clone()));
         tasks.spawn(backfills.run(end.clone()));
-        tasks.spawn(listener.run(end.clone()));
         tasks.spawn(refresher.run(end.clone()));
-        tasks.spawn(settler.run(end.clone()));
-        tasks.spawn(dispatcher.run(stop.begin_nothing.clone(), end.clone()));
         Self { end, tasks }
     }
 

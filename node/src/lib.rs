@@ -27,6 +27,8 @@ pub mod wire;
 
 pub mod service;
 
+pub mod work;
+
 pub mod http;
 
 pub mod client;

@@ -40,6 +40,7 @@ use campanile_core::time::Timestamp;
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::wire::firing::Firing;
+use crate::work::Intake;
 use quorum::{Quorum, Undone};
 use records::Records;
 use tokio::sync::Semaphore;
@@ -79,13 +80,16 @@ pub struct Service {
     judgements: Arc<Semaphore>,
     options: Options,
     metrics: Option<Arc<Metrics>>,
+    intake: Intake,
 }
 
 impl Service {
-    /// A service over a cluster, its records and a clock.
+    /// A service over a cluster, its records and a clock, in this runtime.
     #[must_use]
     pub fn new(quorum: Arc<dyn Quorum>, records: Records, clock: Clock, options: Options) -> Self {
+        let intake = Intake::start(Arc::clone(&quorum), Arc::clone(&clock));
         Self {
+            intake,
             quorum,
             records,
             clock,
@@ -113,6 +117,12 @@ impl Service {
     #[must_use]
     pub fn quorum(&self) -> &Arc<dyn Quorum> {
         &self.quorum
+    }
+
+    /// The way to the log for holders of leases.
+    #[must_use]
+    pub fn intake(&self) -> &Intake {
+        &self.intake
     }
 
     /// The ledger and its index.

@@ -1,60 +1,70 @@
 //! One attempt: from its lease to its report. It holds a seat while the request is under way and a claim until the report
-//! is settled.
+//! is settled, or nobody would take it any more.
 
 use std::time::{Duration, Instant};
 
-use campanile_core::attempt::{Lease, Report, Verdict};
+use campanile_core::attempt::{Holder, Lease, Report, Verdict};
 use campanile_core::command::SettleItem;
-use campanile_core::id::NodeId;
 use campanile_core::time::Timestamp;
-use tokio::sync::mpsc;
 
+use super::Tools;
+use super::breaker::Ended;
 use super::desk::Place;
-use super::settle::Outcome;
 use super::stops::Word;
-use super::webhook::Order;
-use super::{Tools, lease_of, webhook_of};
+use super::webhook::{Order, Sent};
+use super::webhook_of;
+
+/// What must be left of a lease when a request is over, to say what came of it.
+const REPORTING: Duration = Duration::from_secs(2);
+/// A request that could take no longer than this is not worth sending.
+const LEAST: Duration = Duration::from_millis(100);
 
 /// An attempt whose lease is committed.
-#[derive(Debug)]
 pub(super) struct Attempt {
     pub(super) place: Place,
     pub(super) lease: Lease,
-    pub(super) node: NodeId,
-    /// Before the lease was proposed.
+    /// Before the lease was asked for.
     pub(super) asked_at: Instant,
 }
 
 impl Attempt {
-    /// Sends, and hands in what came of it.
-    pub(super) async fn run(self, tools: Tools, reports: mpsc::Sender<Outcome>) {
-        let Some(report) = self.report(&tools).await else { return self.gave_up(&tools) };
+    /// Sends, and brings to the log what came of it.
+    pub(super) async fn run(mut self, tools: Tools) {
+        let Some(Sent { report, host }) = self.report(&tools).await else { return self.gave_up(&tools) };
         tools.metrics.attempted(report.verdict);
+        self.place.seat.ended(host);
+        let ends_at = self.ends_at();
         let Place { firing, seat, claim, name } = self.place;
+        drop(seat);
         tracing::debug!(
             schedule = %name, firing = %firing.id, attempt = self.lease.attempt.0,
             verdict = ?report.verdict, status = report.status, "attempt ended"
         );
         let item = SettleItem { firing: firing.id, attempt: self.lease.attempt, report };
-        // An error says that the office is over: the lease ends instead, see the head of this folder.
-        if reports.send(Outcome { item, claim }).await.is_err() {
-            tools.metrics.dropped_reports(1);
+        let under_way = tools.metrics.settling(1);
+        // Across any change of leaders, as long as the lease lasts; after it, the clock has ended the attempt.
+        match tools.intake.settle(item, ends_at.into()).await {
+            Ok(Ok(_)) => {}
+            // It was settled before: by this very report, heard twice, or by the end of its lease.
+            Ok(Err(refused)) => tracing::debug!(firing = %firing.id, ?refused, "a report came too late"),
+            Err(undone) => {
+                tracing::warn!(schedule = %name, firing = %firing.id, %undone, "a report was not settled; its lease ends instead");
+                tools.metrics.dropped_reports(1);
+            }
         }
-        drop(seat);
+        drop((under_way, claim));
     }
 
     /// What came of it; `None` when there is nobody to tell any more. A request that is under way is cut off when its
     /// firing is to stop: its receiver sees the connection go.
-    async fn report(&self, tools: &Tools) -> Option<Report> {
-        if self.is_nearly_over() {
-            return Some(self.too_late(tools));
-        }
+    async fn report(&self, tools: &Tools) -> Option<Sent> {
+        let Some(within) = self.within() else { return Some(self.too_late(tools)) };
         let (line, sent_at) = (self.place.claim.line(), tools.clock.now());
         tokio::select! {
             biased;
-            report = self.send(tools) => Some(report),
+            report = self.send(tools, within) => Some(report),
             word = line.word() => match word {
-                Word::Stop => Some(stopped(sent_at)),
+                Word::Stop => Some(Sent { report: stopped(sent_at), host: Ended::Abandoned }),
                 Word::Over => None,
             },
         }
@@ -69,31 +79,41 @@ impl Attempt {
         );
     }
 
-    /// Whether less of the lease is left than the request may take.
-    fn is_nearly_over(&self) -> bool {
-        let firing = &self.place.firing;
-        let needed = self.asked_at.elapsed() + Duration::from_millis(webhook_of(firing).timeout.as_millis());
-        needed > Duration::from_millis(lease_of(firing).as_millis())
+    /// When the lease is over, on the monotonic clock, counted from before anybody else can count it from.
+    fn ends_at(&self) -> Instant {
+        let lasts = self.lease.until.since(self.lease.begun_at);
+        self.asked_at + Duration::from_millis(lasts.as_millis())
+    }
+
+    /// How long the request may take: the target's timeout, or less when a deadline cuts the lease short. `None` when the
+    /// lease is nearly over.
+    fn within(&self) -> Option<Duration> {
+        let timeout = Duration::from_millis(webhook_of(&self.place.firing)?.timeout.as_millis());
+        let left = self.ends_at().saturating_duration_since(Instant::now()).checked_sub(REPORTING)?;
+        (left >= LEAST.min(timeout)).then(|| timeout.min(left))
     }
 
     /// Certain not to have been sent, so it may be tried again whatever the promise is.
-    fn too_late(&self, tools: &Tools) -> Report {
-        Report {
+    fn too_late(&self, tools: &Tools) -> Sent {
+        let report = Report {
             verdict: Verdict::NotSent,
             sent_at: tools.clock.now(),
             status: None,
             error: "its lease was nearly over before the request could leave".into(),
             output: "".into(),
-        }
+        };
+        Sent { report, host: Ended::Abandoned }
     }
 
-    async fn send(&self, tools: &Tools) -> Report {
+    async fn send(&self, tools: &Tools, within: Duration) -> Sent {
         let firing = &*self.place.firing;
         if self.lease.attempt.0 == 1 {
             tools.metrics.sent(tools.clock.now().since(firing.id.nominal));
         }
-        let order = Order { firing, name: &self.place.name, lease: &self.lease, node: self.node };
-        tools.sender.send(order, tools.clock).await
+        let Holder::Node(node) = self.lease.holder else { return self.too_late(tools) };
+        let order = Order { firing, name: &self.place.name, lease: &self.lease, node, within };
+        let view = tools.quorum.view();
+        tools.sender.send(order, &view, tools.clock).await
     }
 }
 

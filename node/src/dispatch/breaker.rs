@@ -160,6 +160,21 @@ impl Breakers {
         Gate::Probe(probe)
     }
 
+    /// Whether [`Breakers::may_send`] would say to wait. Takes nothing, so it may be asked by whoever only looks.
+    #[must_use]
+    pub fn waits(&self, host: &str, now: Instant) -> bool {
+        self.hosts.get(host).is_some_and(|known| match known.phase {
+            Phase::Closed => false,
+            Phase::Open { until, .. } | Phase::Probing { until, .. } => now < until,
+        })
+    }
+
+    /// Whether the next request to a host would be a probe, or is one: then one is enough.
+    #[must_use]
+    pub fn probes(&self, host: &str) -> bool {
+        self.hosts.get(host).is_some_and(|known| !matches!(known.phase, Phase::Closed))
+    }
+
     /// A request that [`Breakers::may_send`] let through has ended; with its probe, if it was one.
     pub fn ended(&mut self, host: &str, probe: Option<Probe>, how: Ended, now: Instant) {
         match how {

@@ -5,30 +5,34 @@
 //! With each claim there is a line to its attempt, so that it can be told to stop ([`super::stops`]).
 //! It decides nothing that matters: were it wrong, `apply` would refuse the Begin.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use campanile_core::definition::ScheduleName;
 use campanile_core::firing::{Firing, FiringId};
+use campanile_core::id::Uid;
 use campanile_core::machine::Machine;
 use campanile_core::query;
-use campanile_core::time::Timestamp;
+use campanile_core::time::{Span, Timestamp};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 
+use super::breaker::{BreakerState, Breakers, Ended, Gate, Probe};
+use super::next_attempt;
 use super::stops::Line;
-use super::{next_attempt, webhook_of};
 
-/// How many entries of the work index one look passes, when hosts at their limit are in the way: about a millisecond.
+/// How many schedules one look passes in all: about a millisecond.
 const SCAN: usize = 4_096;
+/// So many times as many firings as may be sent at once may wait for their reports to be settled; beyond, nothing begins.
+const UNSETTLED: usize = 4;
 
 /// How many requests at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// All together.
     pub in_flight: usize,
-    /// To one host and port.
+    /// To one host and port. One schedule takes at most half of them, so that a slow one slows itself.
     pub per_host: usize,
 }
 
@@ -49,8 +53,16 @@ struct Taken {
 #[derive(Debug, Default)]
 struct Book {
     seats: usize,
-    hosts: HashMap<Box<str>, usize>,
+    hosts: HashMap<Arc<str>, Host>,
     claims: HashMap<FiringId, Arc<Line>>,
+    breakers: Breakers,
+}
+
+/// The seats of one host.
+#[derive(Debug, Default)]
+struct Host {
+    seats: usize,
+    of: HashMap<Uid, usize>,
 }
 
 /// What one look found.
@@ -62,6 +74,15 @@ pub(super) enum Look {
     Idle,
     /// What waits has to wait for a seat or a claim to be freed.
     Full,
+}
+
+/// What a look has come across.
+struct Found {
+    candidates: Vec<(Timestamp, FiringId, Arc<str>)>,
+    /// Something waits that had no room.
+    full: bool,
+    /// How many more schedules may be passed.
+    scan: usize,
 }
 
 /// A firing that may begin, with its seat and its claim.
@@ -77,7 +98,10 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Seat {
     taken: Arc<Taken>,
-    host: Box<str>,
+    host: Arc<str>,
+    uid: Uid,
+    probe: Option<Probe>,
+    ended: Ended,
 }
 
 /// One firing that is not to be begun from here.
@@ -95,48 +119,119 @@ impl Desk {
         Self { limits, taken: Arc::default() }
     }
 
-    /// Seats for firings that may begin at `now`, those that may longest first, at most `most`. A host at its limit is
-    /// passed over, so that it does not hold up the others.
-    pub(super) fn look(&self, machine: &Machine, now: Timestamp, most: usize) -> Look {
+    /// Seats for firings that may begin at `now`, those that may longest first, at most `most`, of those that `sends` says
+    /// are this node's by schedule and by how long they have waited. What cannot be sent now (its host or its schedule has
+    /// all the seats it may, its circuit is open) is passed over as a whole and holds nobody up.
+    pub(super) fn look(
+        &self,
+        machine: &Machine,
+        now: Timestamp,
+        most: usize,
+        sends: impl Fn(Uid, Span) -> bool,
+    ) -> Look {
         let mut book = self.taken.lock();
-        let (mut places, mut full) = (Vec::new(), false);
-        for firing in query::work_now(machine, now).take(SCAN) {
-            if places.len() == most {
-                break;
-            }
-            // Its claim is about to go: the machine knows more than the desk has heard.
-            if book.claims.contains_key(&firing.id) {
-                full = true;
-                continue;
-            }
-            let host = host_of(firing);
-            if book.seats >= self.limits.in_flight {
-                full = true;
-                break;
-            }
-            if book.hosts.get(&*host).is_some_and(|taken| *taken >= self.limits.per_host) {
-                full = true;
-                continue;
-            }
-            // Without its schedule it is about to be cancelled.
-            let Some(schedule) = machine.schedule(firing.id.uid) else { continue };
-            places.push(self.seat(&mut book, firing, schedule.name.clone(), &host));
+        let free = self.limits.in_flight.saturating_sub(book.seats);
+        if free == 0 || book.claims.len() >= UNSETTLED * self.limits.in_flight {
+            let waits = query::next_work(machine).is_some_and(|at| at <= now);
+            return if waits { Look::Full } else { Look::Idle };
         }
-        match (places.is_empty(), full) {
+        let mut found = Found { candidates: Vec::new(), full: false, scan: SCAN };
+        for (host, at) in machine.due().sends().hosts() {
+            if at <= now && found.scan > 0 {
+                self.look_at(&book, machine, host, now, &sends, &mut found);
+            }
+        }
+        found.candidates.sort_unstable_by_key(|(at, id, _)| (*at, *id));
+        found.full |= found.candidates.len() > free.min(most);
+        let chosen = found.candidates.into_iter().take(free.min(most));
+        let places: Vec<Place> =
+            chosen.filter_map(|(_, id, host)| self.seat(&mut book, machine, id, &host)).collect();
+        match (places.is_empty(), found.full) {
             (false, _) => Look::Found(places),
             (true, true) => Look::Full,
             (true, false) => Look::Idle,
         }
     }
 
-    fn seat(&self, book: &mut Book, firing: &Arc<Firing>, name: ScheduleName, host: &str) -> Place {
+    /// The firings to one host that have room.
+    fn look_at(
+        &self,
+        book: &Book,
+        machine: &Machine,
+        host: &Arc<str>,
+        now: Timestamp,
+        sends: &impl Fn(Uid, Span) -> bool,
+        found: &mut Found,
+    ) {
+        if book.breakers.waits(host, Instant::now()) {
+            found.full = true;
+            return;
+        }
+        let taken = book.hosts.get(host);
+        let mut room = self.limits.per_host.saturating_sub(taken.map_or(0, |taken| taken.seats));
+        if book.breakers.probes(host) {
+            room = room.min(1);
+        }
+        let share = self.limits.per_host.div_ceil(2);
+        for (at, uid) in machine.due().sends().lanes(host).take_while(|(at, _)| *at <= now) {
+            if room == 0 || found.scan == 0 {
+                found.full = true;
+                return;
+            }
+            found.scan -= 1;
+            if !sends(uid, now.since(at)) {
+                continue;
+            }
+            let own = taken.and_then(|taken| taken.of.get(&uid)).copied().unwrap_or(0);
+            let most = share.saturating_sub(own).min(room);
+            let ready = machine.due().sends().of_lane(host, uid).take_while(|(at, _)| *at <= now);
+            // A claim is about to go: the machine knows more than the desk has heard.
+            let (claimed, free): (Vec<_>, Vec<_>) = ready
+                .take(most + self.limits.in_flight.min(SCAN))
+                .partition(|(_, id)| book.claims.contains_key(id));
+            found.full |= !claimed.is_empty() || free.len() > most;
+            let free = free.into_iter().take(most);
+            let before = found.candidates.len();
+            found.candidates.extend(free.map(|(at, id)| (at, id, host.clone())));
+            room -= found.candidates.len() - before;
+        }
+    }
+
+    /// Takes a seat; none while the circuit of its host is open, or when its schedule is gone.
+    fn seat(&self, book: &mut Book, machine: &Machine, id: FiringId, host: &Arc<str>) -> Option<Place> {
+        let firing = machine.firing(id)?;
+        // Without its schedule it is about to be cancelled.
+        let name = machine.schedule(id.uid)?.name.clone();
+        // Asked last: to pass is to be the probe of a host that is to be tried again.
+        let probe = match book.breakers.may_send(host, Instant::now()) {
+            Gate::Wait(_) => return None,
+            gate => gate.probe(),
+        };
         book.seats += 1;
-        *book.hosts.entry(host.into()).or_default() += 1;
+        let taken = book.hosts.entry(host.clone()).or_default();
+        taken.seats += 1;
+        *taken.of.entry(id.uid).or_default() += 1;
         let line = Arc::new(Line::of(next_attempt(firing)));
-        book.claims.insert(firing.id, Arc::clone(&line));
-        let seat = Seat { taken: Arc::clone(&self.taken), host: host.into() };
-        let claim = Claim { taken: Arc::clone(&self.taken), firing: firing.id, line };
-        Place { firing: Arc::clone(firing), name, seat, claim }
+        book.claims.insert(id, Arc::clone(&line));
+        let taken = Arc::clone(&self.taken);
+        let seat = Seat { taken, host: host.clone(), uid: id.uid, probe, ended: Ended::Abandoned };
+        let claim = Claim { taken: Arc::clone(&self.taken), firing: id, line };
+        Some(Place { firing: Arc::clone(firing), name, seat, claim })
+    }
+
+    /// The circuits of the hosts that fail, by name.
+    #[must_use]
+    pub fn breakers(&self) -> Vec<BreakerState> {
+        self.taken.lock().breakers.list(Instant::now())
+    }
+
+    /// The hosts that requests are under way to, and how many, by name.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<(Arc<str>, usize)> {
+        let book = self.taken.lock();
+        let mut hosts: Vec<_> = book.hosts.iter().map(|(host, taken)| (host.clone(), taken.seats)).collect();
+        hosts.sort_unstable();
+        hosts
     }
 
     /// Resolves once a seat or a claim is freed after this call.
@@ -168,6 +263,13 @@ impl Desk {
     }
 }
 
+impl Seat {
+    /// Says what the request tells of its host.
+    pub(super) fn ended(&mut self, how: Ended) {
+        self.ended = how;
+    }
+}
+
 impl Claim {
     /// The line on which its attempt hears that it is to stop.
     pub(super) fn line(&self) -> Arc<Line> {
@@ -187,11 +289,18 @@ impl Drop for Seat {
         let mut book = self.taken.lock();
         book.seats -= 1;
         if let Some(taken) = book.hosts.get_mut(&self.host) {
-            *taken -= 1;
-            if *taken == 0 {
+            taken.seats -= 1;
+            if let Some(own) = taken.of.get_mut(&self.uid) {
+                *own -= 1;
+                if *own == 0 {
+                    taken.of.remove(&self.uid);
+                }
+            }
+            if taken.seats == 0 {
                 book.hosts.remove(&self.host);
             }
         }
+        book.breakers.ended(&self.host, self.probe, self.ended, Instant::now());
         drop(book);
         self.taken.freed.notify_waiters();
     }
@@ -201,19 +310,5 @@ impl Drop for Claim {
     fn drop(&mut self) {
         self.taken.lock().claims.remove(&self.firing);
         self.taken.freed.notify_waiters();
-    }
-}
-
-/// Host and port of a firing's target, as text: what stands between the scheme and the path, without user and password.
-/// Asked of every entry that is passed over, so it allocates only for capitals.
-fn host_of(firing: &Firing) -> Cow<'_, str> {
-    let url = &*webhook_of(firing).url;
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-    let host = authority.rsplit('@').next().unwrap_or(authority);
-    if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        host.to_ascii_lowercase().into()
-    } else {
-        host.into()
     }
 }

@@ -3,7 +3,7 @@
 //! Two words. *Stop* (`overlap: replace` has asked): the request is cut off and settled as stopped, so that the newer
 //! firing can start. *Over* (cancelled, terminated, its lease ended): the request is cut off and nothing is settled, since
 //! its token is dead. It carries no state: each look compares every claim with the machine, so nothing is missed when a
-//! look is. After the office is lost nobody listens, and requests under way end within their timeout.
+//! look is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::desk::Desk;
-use crate::leader::office::Office;
+use crate::service::quorum::Quorum;
 
 /// The least distance between two looks: a look passes every claim, and a busy log applies thousands of entries a second.
 const REST: Duration = Duration::from_millis(5);
@@ -61,20 +61,19 @@ impl Line {
     }
 }
 
-/// Listens while its office lasts.
-#[derive(Debug)]
-pub struct Listener<O> {
-    office: O,
+/// Listens for the attempts of one node.
+pub(super) struct Listener {
+    quorum: Arc<dyn Quorum>,
     desk: Arc<Desk>,
 }
 
-impl<O: Office> Listener<O> {
-    pub(super) fn new(office: O, desk: Arc<Desk>) -> Self {
-        Self { office, desk }
+impl Listener {
+    pub(super) fn new(quorum: Arc<dyn Quorum>, desk: Arc<Desk>) -> Self {
+        Self { quorum, desk }
     }
 
     /// Listens until `stop`.
-    pub async fn run(self, stop: CancellationToken) {
+    pub(super) async fn run(self, stop: CancellationToken) {
         tokio::select! {
             biased;
             () = stop.cancelled() => {}
@@ -86,13 +85,13 @@ impl<O: Office> Listener<O> {
         loop {
             // The claims first: a view that is older than a claim does not know its firing.
             let lines = self.desk.lines();
-            let view = self.office.view();
+            let view = self.quorum.view();
             for (firing, line) in lines {
                 if let Some(word) = word_for(line.attempt, view.firing(firing).map(|firing| &**firing)) {
                     line.tell(word);
                 }
             }
-            self.office.applied_beyond(view.applied()).await;
+            self.quorum.applied_beyond(view.applied()).await;
             tokio::time::sleep(REST).await;
         }
     }
@@ -101,7 +100,7 @@ impl<O: Office> Listener<O> {
 /// What an attempt is to hear, as its firing stands.
 fn word_for(attempt: AttemptNumber, firing: Option<&Firing>) -> Option<Word> {
     let Some(firing) = firing else { return Some(Word::Over) };
-    match firing.phase {
+    match &firing.phase {
         Phase::Running(lease) if lease.attempt == attempt => firing.stop_asked.map(|_| Word::Stop),
         // It has not begun: its Begin is on the way.
         _ if firing.attempt < attempt => None,

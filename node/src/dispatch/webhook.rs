@@ -3,6 +3,7 @@
 //! No redirect is followed, no proxy of the environment used, nothing tried again in here: the machine decides about
 //! tries. The connection is kept for the next firing.
 
+mod body;
 pub mod cloud_events;
 mod headers;
 mod output;
@@ -11,12 +12,17 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use campanile_core::attempt::{Lease, MAX_OUTPUT, Report};
-use campanile_core::definition::ScheduleName;
+use campanile_core::definition::{ScheduleName, Webhook};
 use campanile_core::firing::Firing;
 use campanile_core::id::NodeId;
+use campanile_core::machine::Machine;
+use campanile_core::secret::SecretText;
+use campanile_core::time::Timestamp;
 use reqwest::{Client, Method, RequestBuilder, Response};
 
+use super::breaker::Ended;
 use super::classify::{self, Failure};
+use super::sign::SigningKey;
 use super::webhook_of;
 use crate::clock::Clock;
 
@@ -43,6 +49,17 @@ pub struct Order<'a> {
     pub lease: &'a Lease,
     /// Who sends.
     pub node: NodeId,
+    /// How long it may take.
+    pub within: Duration,
+}
+
+/// What came of a request.
+#[derive(Debug)]
+pub struct Sent {
+    /// What it means for the firing.
+    pub report: Report,
+    /// What it tells of the host.
+    pub host: Ended,
 }
 
 /// No HTTP client can be made at all.
@@ -70,10 +87,11 @@ impl Sender {
         Ok((Self { http }, Some(warning)))
     }
 
-    /// Sends, waits for the answer at most for the definition's timeout, and says what came of it.
-    pub async fn send(&self, order: Order<'_>, clock: Clock) -> Report {
+    /// Sends, signed with the secret that the target names as `machine` has it, waits for the answer, and says what came of
+    /// it.
+    pub async fn send(&self, order: Order<'_>, machine: &Machine, clock: Clock) -> Sent {
         let sent_at = clock.now();
-        let request = match self.request(order, sent_at.as_millis().div_euclid(1_000)) {
+        let request = match self.request(order, machine, sent_at) {
             Ok(request) => request,
             Err(why) => return failure(Failure::Impossible, why, sent_at),
         };
@@ -85,20 +103,34 @@ impl Sender {
         let verdict = classify::answered(status, retry_after(&response), clock.now());
         // The status decides; an answer whose body breaks off has still been given.
         let (output, error) = output::tail(&mut response, MAX_OUTPUT).await;
-        Report { verdict, sent_at, status: Some(status), error: error.into(), output: output.into() }
+        let report =
+            Report { verdict, sent_at, status: Some(status), error: error.into(), output: output.into() };
+        Sent { report, host: Ended::Answered }
     }
 
-    fn request(&self, order: Order<'_>, unix_secs: i64) -> Result<RequestBuilder, String> {
-        let webhook = webhook_of(order.firing);
+    fn request(
+        &self,
+        order: Order<'_>,
+        machine: &Machine,
+        sent_at: Timestamp,
+    ) -> Result<RequestBuilder, String> {
+        let webhook = webhook_of(order.firing).ok_or("it stands in a queue")?;
         let method = Method::from_bytes(webhook.method.as_bytes()).map_err(|error| error.to_string())?;
-        let payload = order.firing.payload();
-        let request = self
-            .http
-            .request(method, &*webhook.url)
-            .timeout(Duration::from_millis(webhook.timeout.as_millis()))
-            .headers(headers::of(order, unix_secs)?);
-        Ok(if payload.is_empty() { request } else { request.body(payload.to_owned()) })
+        let body = body::of(order.firing);
+        let keys = keys(webhook, machine, sent_at)?;
+        let headers = headers::of(order, webhook, &keys, sent_at.as_millis().div_euclid(1_000), &body)?;
+        let request = self.http.request(method, &*webhook.url).timeout(order.within).headers(headers);
+        Ok(if body.is_empty() { request } else { request.body(body) })
     }
+}
+
+/// The keys that sign a request now, the current one first.
+fn keys(webhook: &Webhook, machine: &Machine, now: Timestamp) -> Result<Vec<SigningKey>, String> {
+    let Some(name) = &webhook.secret else { return Ok(Vec::new()) };
+    let secret = machine.secret(name).ok_or_else(|| format!("there is no secret {name}"))?;
+    let key =
+        |text: &SecretText| SigningKey::read(text.expose()).map_err(|bad| format!("the secret {name} {bad}"));
+    secret.signing(now).map(key).collect()
 }
 
 fn builder() -> reqwest::ClientBuilder {
@@ -111,14 +143,19 @@ fn builder() -> reqwest::ClientBuilder {
         .no_proxy()
 }
 
-fn failure(failure: Failure, error: String, sent_at: campanile_core::time::Timestamp) -> Report {
-    Report {
+fn failure(failure: Failure, error: String, sent_at: Timestamp) -> Sent {
+    let report = Report {
         verdict: classify::failed(failure),
         sent_at,
         status: None,
         error: error.into(),
         output: "".into(),
-    }
+    };
+    let host = match failure {
+        Failure::NotConnected | Failure::TimedOut | Failure::Broken => Ended::Unanswered,
+        Failure::Impossible => Ended::Abandoned,
+    };
+    Sent { report, host }
 }
 
 /// A timeout while connecting is a failure to connect: nothing was sent.

@@ -23,6 +23,7 @@ use crate::problem::{Code, Problem};
 use crate::service::Service;
 use crate::service::frame::{Answer, AnswerHead, Order, OrderHead, Unfinished};
 use crate::service::write::{Caller, Key, fingerprint};
+use crate::work;
 
 /// Answers a frame that another node has forwarded to this one.
 pub type Forwarded = Arc<dyn Fn(Bytes) -> BoxFuture<'static, Bytes> + Send + Sync>;
@@ -31,7 +32,14 @@ pub type Forwarded = Arc<dyn Fn(Bytes) -> BoxFuture<'static, Bytes> + Send + Syn
 pub(crate) fn forwarded(handlers: Router, service: Arc<Service>) -> Forwarded {
     Arc::new(move |frame| {
         let (handlers, service) = (handlers.clone(), service.clone());
-        async move { answer_frame(handlers, &service, &frame).await.encode() }.boxed()
+        async move {
+            // What holders of leases say has no handler and no caller: it goes to the log as it is.
+            if let Some(answer) = work::answer(service.intake(), &**service.quorum(), &frame).await {
+                return answer;
+            }
+            answer_frame(handlers, &service, &frame).await.encode()
+        }
+        .boxed()
     })
 }
 

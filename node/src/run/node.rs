@@ -24,7 +24,7 @@ use crate::auth;
 use crate::clock::Clock;
 use crate::clock::guard::Guard;
 use crate::config::Config;
-use crate::dispatch::{Desk, Limits, Tools, webhook};
+use crate::dispatch::{self, Desk, Limits, Tools, webhook};
 use crate::http::{self, App};
 use crate::leader::{self, Duties, Stop};
 use crate::metrics::{Metrics, Snapshot};
@@ -76,6 +76,7 @@ struct Node {
     close_api: CancellationToken,
     api: JoinHandle<std::io::Result<()>>,
     leader: JoinHandle<()>,
+    dispatch: JoinHandle<()>,
     watch: JoinHandle<()>,
 }
 
@@ -93,16 +94,17 @@ impl Node {
         api: TcpListener,
     ) -> Result<Self, Failure> {
         let (metrics, clock) = (Metrics::new(), clocks.clock());
-        let tools = tools(config, clock, &metrics)?;
         let plan =
             plan::Options { failover_grace: config.cluster.failover_grace, ..plan::Options::default() };
         let cluster = Arc::new(Cluster::new(config.cluster.name.clone(), consensus.clone(), clocks.clone()));
         let records = records(config, &consensus)?;
         let (stopping, stop, close_api) = (Stopping::default(), Stop::default(), CancellationToken::new());
+        let service =
+            service(clock, plan, records.clone(), Arc::clone(&cluster)).counting(Arc::clone(&metrics));
+        let service = Arc::new(service);
+        let tools = tools(config, clock, &metrics, &service)?;
         let app = App {
-            service: Arc::new(
-                service(clock, plan, records.clone(), Arc::clone(&cluster)).counting(Arc::clone(&metrics)),
-            ),
+            service,
             gate: Some(auth::gate(config.api.token.clone())),
             metrics: metrics_text(&consensus, &cluster, &tools),
             not_ready: {
@@ -116,8 +118,10 @@ impl Node {
         };
         consensus.answer_forwarded(http::forwarded(&app));
         let api = tokio::spawn(http::serve(api, app, close_api.clone()));
-        let duties = Duties { clock, plan, records, tools: tools.clone(), metrics };
+        let duties = Duties { clock, plan, records, metrics };
         let leader = tokio::spawn(lead(consensus.clone(), duties, stop.clone()));
+        let dispatch = dispatch::run(tools.clone(), stop.begin_nothing.clone(), stop.leave.clone());
+        let dispatch = tokio::spawn(dispatch);
         let watch = tokio::spawn(clocks.watch(Arc::clone(&cluster), stop.leave.clone()));
         tracing::info!(
             node = consensus.node().0,
@@ -125,7 +129,7 @@ impl Node {
             api = config.api.advertise,
             "serving"
         );
-        Ok(Self { consensus, cluster, tools, stopping, stop, close_api, api, leader, watch })
+        Ok(Self { consensus, cluster, tools, stopping, stop, close_api, api, leader, dispatch, watch })
     }
 
     async fn until_the_end(&self, signals: &mut Signals) -> End {
@@ -162,15 +166,15 @@ impl Node {
 
     /// Lets what is under way end, then gives the leadership away, so that nobody has to notice a silence.
     async fn hand_over(&self) {
-        if !self.cluster.leads() {
-            return;
-        }
         self.stop.begin_nothing.cancel();
         if timeout(DRAIN, self.tools.desk.idle()).await.is_err() {
             tracing::warn!(
                 requests = self.tools.desk.in_flight(),
                 "requests are still under way; their leases end instead"
             );
+        }
+        if !self.cluster.leads() {
+            return;
         }
         match self.cluster.transfer(None).await {
             Ok(()) => {
@@ -187,7 +191,7 @@ impl Node {
     async fn leave(self) {
         self.stop.leave.cancel();
         // A panic of a task was told by its hook; what is left is to go on stopping.
-        let _ = tokio::join!(self.leader, self.watch);
+        let _ = tokio::join!(self.leader, self.dispatch, self.watch);
         if timeout(GOODBYE, self.api).await.is_err() {
             tracing::info!("connections are still open; they are cut");
         }
@@ -220,7 +224,7 @@ fn options(config: &Config, clock: Clock, guard: Guard) -> Options {
     }
 }
 
-fn tools(config: &Config, clock: Clock, metrics: &Arc<Metrics>) -> Result<Tools, Failure> {
+fn tools(config: &Config, clock: Clock, metrics: &Arc<Metrics>, service: &Service) -> Result<Tools, Failure> {
     let (sender, warning) = webhook::Sender::new()
         .map_err(|error| Failure::Usage(format!("{error}: install ca-certificates")))?;
     if let Some(warning) = warning {
@@ -228,7 +232,8 @@ fn tools(config: &Config, clock: Clock, metrics: &Arc<Metrics>) -> Result<Tools,
     }
     let limits = Limits { in_flight: config.dispatch.max_in_flight, per_host: config.dispatch.per_host };
     let (desk, attempts) = (Arc::new(Desk::new(limits)), TaskTracker::new());
-    Ok(Tools { sender, desk, attempts, clock, metrics: Arc::clone(metrics) })
+    let (quorum, intake) = (Arc::clone(service.quorum()), service.intake().clone());
+    Ok(Tools { sender, desk, attempts, clock, metrics: Arc::clone(metrics), quorum, intake })
 }
 
 fn records(config: &Config, consensus: &Consensus) -> Result<Records, Failure> {

@@ -66,6 +66,14 @@ impl Cluster {
 }
 
 impl Quorum for Cluster {
+    fn node(&self) -> NodeId {
+        self.consensus.node()
+    }
+
+    fn applied_beyond(&self, index: LogIndex) -> BoxFuture<'_, ()> {
+        self.consensus.applied_beyond(index).map(|_| ()).boxed()
+    }
+
     fn view(&self) -> Arc<Machine> {
         self.consensus.view()
     }

@@ -23,8 +23,14 @@ pub type Plan = Box<dyn FnOnce(Timestamp, &Machine) -> Option<Body> + Send>;
 
 /// The cluster as the service sees it.
 pub trait Quorum: Send + Sync + 'static {
+    /// This node.
+    fn node(&self) -> NodeId;
+
     /// The machine after the last entry that this node has applied.
     fn view(&self) -> Arc<Machine>;
+
+    /// Returns once something beyond that index has been applied here; at once when it has.
+    fn applied_beyond(&self, index: LogIndex) -> BoxFuture<'_, ()>;
 
     /// Whether this node is in office, as far as it knows.
     fn leads(&self) -> bool;
