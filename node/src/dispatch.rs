@@ -89,7 +89,7 @@ pub struct Tools {
 pub async fn run(tools: Tools, begin_nothing: CancellationToken, stop: CancellationToken) {
     let listener = Listener::new(Arc::clone(&tools.quorum), Arc::clone(&tools.desk));
     let shares = Shares::of(&tools.quorum.status(), tools.quorum.leads());
-    let dispatcher = Dispatcher { tools, shares, seen_at: Instant::now(), failing: false };
+    let dispatcher = Dispatcher { tools, shares, seen_at: Instant::now(), ahead: Span::ZERO, failing: false };
     tokio::join!(dispatcher.run(begin_nothing, stop.clone()), listener.run(stop));
 }
 
@@ -99,6 +99,8 @@ struct Dispatcher {
     shares: Shares,
     /// When the cluster was looked at for them.
     seen_at: Instant,
+    /// How far this node's clock was found ahead of the log's, by a Begin that came too early; zero most of the time.
+    ahead: Span,
     /// Whether the last Begin failed, so that a long outage is one line in the log.
     failing: bool,
 }
@@ -118,8 +120,8 @@ impl Dispatcher {
 
     async fn turn(&mut self) {
         let view = self.tools.quorum.view();
-        let now = self.tools.clock.now().max(view.clock());
         self.look_around();
+        let now = (self.tools.clock.now() - self.ahead).max(view.clock());
         // Before the look: a seat that is freed between look and wait must still wake.
         let freed = self.tools.desk.freed();
         let sends = |uid, waited| self.shares.sends(uid, waited);
@@ -135,6 +137,7 @@ impl Dispatcher {
         if self.seen_at.elapsed() >= PICTURE {
             self.shares = Shares::of(&self.tools.quorum.status(), self.tools.quorum.leads());
             self.seen_at = Instant::now();
+            self.ahead = Span::ZERO;
         }
     }
 
@@ -158,7 +161,7 @@ impl Dispatcher {
                 for (place, lease) in places.into_iter().zip(leases) {
                     match lease.or_else(|refused| self.begun_unheard(&place, &holder).ok_or(refused)) {
                         Ok(lease) => self.start(Attempt { place, lease, asked_at }),
-                        Err(refused) => skip(&place, refused),
+                        Err(refused) => self.skip(&place, refused),
                     }
                 }
             }
@@ -172,6 +175,16 @@ impl Dispatcher {
         let view = self.tools.quorum.view();
         let lease = view.firing(place.firing.id)?.lease()?;
         (lease.attempt == next_attempt(&place.firing) && lease.holder == *holder).then(|| lease.clone())
+    }
+
+    /// Somebody else settled it, or began it, between the look and the log; or it is too early by the leader's clock. Then
+    /// this node's is ahead, and for a moment it looks by the log's, so that it does not ask again and again.
+    fn skip(&mut self, place: &Place, refused: Refused) {
+        tracing::debug!(firing = %place.firing.id, ?refused, "a lease was refused");
+        if let Refused::NotYet(_) = refused {
+            let log_time = self.tools.quorum.view().clock();
+            self.ahead = self.ahead.max(self.tools.clock.now().since(log_time));
+        }
     }
 
     fn start(&self, attempt: Attempt) {
@@ -214,11 +227,6 @@ impl Dispatcher {
             () = tokio::time::sleep(FULL) => {}
         }
     }
-}
-
-/// Somebody else settled it, or began it, between the look and the log.
-fn skip(place: &Place, refused: Refused) {
-    tracing::debug!(firing = %place.firing.id, ?refused, "a lease was refused");
 }
 
 fn next_attempt(firing: &Firing) -> AttemptNumber {

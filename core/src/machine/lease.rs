@@ -9,7 +9,7 @@ use crate::command::{Begin, BeginItem, Extend, Take};
 use crate::definition::Target;
 use crate::event::Event;
 use crate::firing::{Firing, FiringId, Phase};
-use crate::id::{AttemptNumber, FencingToken};
+use crate::id::{AttemptNumber, FencingToken, PLACES_PER_ENTRY};
 use crate::queue::{LEASE_TTL, MAX_LEASES, Queue};
 use crate::reply::{Extended, Leased, Refused, Rejection, Reply};
 use crate::time::{Span, Timestamp};
@@ -23,6 +23,10 @@ fn begin_one(turn: &mut Turn<'_>, holder: &Holder, item: &BeginItem) -> Result<L
     let firing = turn.state.firing(item.firing).ok_or(Refused::NotLive)?;
     if item.attempt != AttemptNumber(firing.attempt.0 + 1) {
         return Err(Refused::OtherAttempt);
+    }
+    // Whoever batches sees to it that an entry has room; one that had none would be a defect of the asking node alone.
+    if turn.places >= PLACES_PER_ENTRY {
+        return Err(Refused::NotYet(turn.moment.at));
     }
     match firing.phase {
         Phase::Running(_) => return Err(Refused::OtherAttempt),
@@ -47,7 +51,7 @@ pub(super) fn take(turn: &mut Turn<'_>, command: &Take) -> Result<Vec<Leased>, R
     }
     let ttl = command.ttl.clamp(LEASE_TTL.0, LEASE_TTL.1);
     let mut leased = Vec::new();
-    while leased.len() < command.most.min(MAX_LEASES) as usize {
+    while leased.len() < command.most.min(MAX_LEASES) as usize && turn.places < PLACES_PER_ENTRY {
         let Some(firing) = next_of(turn, &command.queue) else { break };
         let lease = give(turn, &firing, Holder::Worker(command.worker.clone()), ttl);
         leased.push(Leased { firing: firing.id, lease });
