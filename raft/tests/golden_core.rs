@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod golden_core {
+    pub(crate) mod commands;
     pub(crate) mod facts;
-    pub(crate) mod values;
+    pub(crate) mod machine;
+    mod values;
 }
 
 use std::fmt::Write as _;
@@ -17,7 +19,7 @@ use campanile_core::image;
 use campanile_raft::types::Proposal;
 use campanile_storage::codec::{self, Kind};
 
-use golden_core::{facts, values};
+use golden_core::{commands, facts, machine};
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -35,7 +37,7 @@ fn name(value: &impl std::fmt::Debug) -> String {
 #[test]
 fn every_command_fact_and_image_keeps_its_bytes() {
     let mut text = String::new();
-    for command in values::commands() {
+    for command in commands::commands() {
         let bytes = Proposal::of(&command).unwrap();
         assert_eq!(bytes.command().unwrap(), command, "read back");
         writeln!(text, "command {} {} {}", command::SCHEMA, name(&command.body), hex(bytes.bytes())).unwrap();
@@ -46,7 +48,7 @@ fn every_command_fact_and_image_keeps_its_bytes() {
         assert_eq!(back, row, "read back");
         writeln!(text, "event {} {} {}", event::SCHEMA, name(&row.event), hex(&bytes)).unwrap();
     }
-    let machine = values::machine();
+    let machine = machine::machine();
     let bytes = campanile_raft::image::machine_bytes(&machine).unwrap();
     assert!(campanile_raft::image::machine(&bytes).unwrap() == machine, "read back");
     writeln!(text, "image {} Machine {}", image::SCHEMA, hex(&bytes)).unwrap();
@@ -69,7 +71,7 @@ fn assert_same(text: &str) {
 #[test]
 fn the_bytes_of_the_file_are_read_as_the_same_values() {
     let golden = include_str!("data/golden_core.txt");
-    let mut commands = values::commands().into_iter();
+    let mut commands = commands::commands().into_iter();
     let mut rows = facts::rows().into_iter();
     for line in golden.lines() {
         let words: Vec<&str> = line.split(' ').collect();
@@ -83,14 +85,14 @@ fn the_bytes_of_the_file_are_read_as_the_same_values() {
                 let read: Row = codec::decode(Kind::Event, event::SCHEMA, &bytes).unwrap();
                 assert_eq!(Some(read), rows.next());
             }
-            _ => assert!(campanile_raft::image::machine(&bytes).unwrap() == values::machine()),
+            _ => assert!(campanile_raft::image::machine(&bytes).unwrap() == machine::machine()),
         }
     }
 }
 
 #[test]
 fn a_command_of_another_schema_is_refused_and_never_guessed() {
-    let mut bytes = Proposal::of(&values::commands()[0]).unwrap().bytes().to_vec();
+    let mut bytes = Proposal::of(&commands::commands()[0]).unwrap().bytes().to_vec();
     for schema in [1_u16, command::SCHEMA + 1] {
         bytes[1..3].copy_from_slice(&schema.to_le_bytes());
         let refused = Proposal::from_bytes(bytes.clone().into()).command().unwrap_err();

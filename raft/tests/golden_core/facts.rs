@@ -1,27 +1,22 @@
 //! A fact of every kind.
 
-use campanile_core::attempt::Lease;
+use campanile_core::attempt::{Holder, Lease};
 use campanile_core::backfill::BackfillState;
-use campanile_core::event::{Event, Outcome, Row, SkipReason};
+use campanile_core::event::{DropReason, Event, Outcome, Row, SkipReason};
 use campanile_core::firing::{EndState, Kind};
 use campanile_core::id::*;
 use campanile_core::time::Span;
 
-use super::values::{at, calendar, definition, firing, name, plan, report};
+use super::values::{UID, at, calendar, definition, firing, lease, name, plan, report, settings};
 
 /// A fact of every kind.
 pub(crate) fn rows() -> Vec<Row> {
-    let (uid, id) = (Uid(4), BackfillId(9));
-    let lease = Lease {
-        attempt: AttemptNumber(1),
-        holder: NodeId(2),
-        begun_at: at(60),
-        until: at(100),
-        fencing_token: FencingToken::of(LogIndex(7), 1),
-    };
+    let (uid, id) = (Uid(UID), BackfillId(9));
     let events = vec![
         Event::LeaderEpoch { epoch: Epoch(2), node: NodeId(2), incarnation: 3, term: Term(5) },
         Event::Fired { firing: firing(), revision: Revision(1), kind: Kind::Backfill(id) },
+        Event::Fired { firing: firing(), revision: Revision(1), kind: Kind::Chained(firing()) },
+        Event::Fired { firing: firing(), revision: Revision(1), kind: Kind::Notice(firing()) },
         Event::Skipped {
             uid,
             revision: Revision(1),
@@ -30,7 +25,11 @@ pub(crate) fn rows() -> Vec<Row> {
             to: at(9),
             count: 3,
         },
-        Event::Begun { firing: firing(), lease },
+        Event::Begun { firing: firing(), lease: lease() },
+        Event::Begun {
+            firing: firing(),
+            lease: Lease { holder: Holder::Worker("host/1".into()), ..lease() },
+        },
         Event::Settled {
             firing: firing(),
             attempt: AttemptNumber(1),
@@ -65,6 +64,14 @@ pub(crate) fn rows() -> Vec<Row> {
         Event::CalendarDeleted { name: "off".into(), by: "ann".into() },
         Event::ZonesUsed { version: "2026b".into() },
         Event::NextMoved { uid, from: Some(at(60)), to: None },
+        Event::QueuePut { name: "told".into(), settings: settings(), by: "ann".into() },
+        Event::QueueDeleted { name: "told".into(), by: "ann".into() },
+        Event::QueuePaused { name: "told".into(), note: "n".into(), by: "ann".into() },
+        Event::QueueResumed { name: "told".into(), by: "ann".into() },
+        Event::SecretPut { name: "hook".into(), previous_until: Some(at(600)), by: "ann".into() },
+        Event::SecretDeleted { name: "hook".into(), by: "ann".into() },
+        Event::ChainDropped { cause: firing(), to: Some(name()), reason: DropReason::Parked },
+        Event::LetterDiscarded { firing: firing(), by: "ann".into() },
     ];
     events.into_iter().map(|event| Row { at: at(1), event }).collect()
 }

@@ -1,9 +1,9 @@
-//! One value of every kind that stands in the log or the ledger, and a machine that has lived through the commands.
+//! What commands and facts are made of, each with another value than its default.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use campanile_core::attempt::{Report, Verdict};
+use campanile_core::attempt::{Holder, Lease, Report, Verdict};
 use campanile_core::backfill::BackfillPlan;
 use campanile_core::calendar::Calendar;
 use campanile_core::command::*;
@@ -12,7 +12,7 @@ use campanile_core::definition::*;
 use campanile_core::event::SkipReason;
 use campanile_core::firing::{FiringId, Kind};
 use campanile_core::id::*;
-use campanile_core::machine::Machine;
+use campanile_core::queue::{QueueSettings, Rate};
 use campanile_core::spec::{CronSpec, Exclusion, RuleSpec, Spec, Window};
 use campanile_core::time::{Span, Timestamp};
 
@@ -26,20 +26,23 @@ pub(super) fn name() -> ScheduleName {
     ScheduleName::parse("a/b").unwrap()
 }
 
+/// Of the schedule that [`super::machine`] creates.
+pub(super) const UID: u64 = 5;
+
 pub(super) fn firing() -> FiringId {
-    FiringId { uid: Uid(4), nominal: at(60), run: Run(0) }
+    FiringId { uid: Uid(UID), nominal: at(60), run: Run(0) }
 }
 
-fn seen() -> Option<Seen> {
-    Some(Seen { uid: Uid(4), updated_index: LogIndex(4) })
+pub(super) fn seen() -> Option<Seen> {
+    Some(Seen { uid: Uid(UID), updated_index: LogIndex(UID) })
 }
 
-fn request() -> Request {
+pub(super) fn request() -> Request {
     let key = RequestKey { text: "c:k".into(), fingerprint: [7; 16], keep: Span::from_secs(60) };
     Request { by: "ann".into(), key: Some(key) }
 }
 
-fn plain() -> Request {
+pub(super) fn plain() -> Request {
     Request { by: "ann".into(), key: None }
 }
 
@@ -88,6 +91,8 @@ pub(super) fn definition() -> Arc<Definition> {
             method: "PUT".into(),
             headers: BTreeMap::from([("x-env".into(), "prod".into())]),
             timeout: Span::from_secs(5),
+            secret: Some("hook".into()),
+            cloud_events: true,
         })),
         payload: "{\"a\":1}".into(),
         about: About {
@@ -113,13 +118,19 @@ pub(super) fn definition() -> Arc<Definition> {
                 until_next: true,
             },
             pause_after_failures: Some(2),
+            deadline: Some(Span::from_secs(900)),
         }),
+        on_failure: Some(Box::new(Action::Notify(Target::Queue(QueueTarget {
+            queue: "told".into(),
+            priority: -3,
+        })))),
+        on_success: Some(Box::new(Action::Trigger(ScheduleName::parse("a/next").unwrap()))),
     })
 }
 
-fn decision() -> Decision {
+pub(super) fn decision() -> Decision {
     Decision {
-        uid: Uid(4),
+        uid: Uid(UID),
         revision: Revision(1),
         after: at(1),
         rules_at: LogIndex(3),
@@ -152,169 +163,17 @@ pub(super) fn report() -> Report {
     }
 }
 
-fn put(seen: Option<Seen>, before: Option<Decision>) -> PutSchedule {
-    PutSchedule {
-        name: name(),
-        definition: definition(),
-        condition: Condition::Unchanged(LogIndex(4)),
-        seen,
-        before,
-        since: at(1),
-        next_at: Some(at(60)),
-        rules_at: LogIndex(3),
-        request: request(),
+pub(super) fn lease() -> Lease {
+    Lease {
+        attempt: AttemptNumber(1),
+        holder: Holder::Node(NodeId(2)),
+        begun_at: at(60),
+        until: at(100),
+        fencing_token: FencingToken::of(LogIndex(7), 1),
     }
 }
 
-fn delete() -> DeleteSchedule {
-    DeleteSchedule {
-        name: name(),
-        condition: Condition::None,
-        seen: seen(),
-        before: Some(decision()),
-        request: plain(),
-    }
-}
-
-/// A command of every kind.
-pub(crate) fn commands() -> Vec<Command> {
-    let parked = Decision { park: Some("cannot".into()), ..decision() };
-    let bodies = vec![
-        Body::LeaderEpoch(LeaderEpoch { node: NodeId(2), incarnation: 3, term: Term(5) }),
-        Body::Tick(Tick {
-            rules_at: LogIndex(3),
-            on_time: vec![OnTime { uid: Uid(4), revision: Revision(1), nominal: at(60), next_at: at(90) }],
-            decisions: vec![decision(), parked],
-            lease_ends: vec![(firing(), AttemptNumber(1))],
-            pause_ends: vec![PauseEnd { uid: Uid(4), until: at(40), decision: decision() }],
-        }),
-        Body::Begin(Begin {
-            holder: NodeId(2),
-            items: vec![BeginItem { firing: firing(), attempt: AttemptNumber(1), until: at(100) }],
-        }),
-        Body::Settle(Settle {
-            items: vec![SettleItem { firing: firing(), attempt: AttemptNumber(1), report: report() }],
-        }),
-        Body::PutSchedule(put(seen(), Some(decision()))),
-        Body::DeleteSchedule(delete()),
-        Body::PauseSchedule(PauseSchedule {
-            name: name(),
-            seen: seen(),
-            before: Some(decision()),
-            note: "n".into(),
-            until: Some(at(40)),
-            request: plain(),
-        }),
-        Body::ResumeSchedule(ResumeSchedule {
-            name: name(),
-            seen: seen(),
-            decision: Some(decision()),
-            request: plain(),
-        }),
-        Body::Trigger(Trigger {
-            name: name(),
-            seen: seen(),
-            nominal: at(3),
-            payload: Some("1".into()),
-            overlap: Some(Overlap::Replace),
-            request: plain(),
-        }),
-        Body::AdmitNode(AdmitNode {
-            peer_address: "c:1".into(),
-            api_address: "http://c".into(),
-            request: plain(),
-        }),
-        Body::Apply(Apply { puts: vec![put(None, None)], prunes: vec![delete()], request: plain() }),
-        Body::SetMark(SetMark {
-            name: name(),
-            seen: seen(),
-            before: None,
-            to: at(80),
-            skip: Some(Skip { reason: SkipReason::Superseded, from: at(60), to: at(80), count: 2 }),
-            next_at: Some(at(90)),
-            request: plain(),
-        }),
-        Body::Rerun(Rerun {
-            firing: FiringId { run: Run(1), ..firing() },
-            kind: Kind::Rerun,
-            refired: 2,
-            payload: None,
-            overlap: None,
-            request: plain(),
-        }),
-        Body::CancelFiring(CancelFiring { firing: firing(), request: plain() }),
-        Body::CreateBackfill(CreateBackfill {
-            name: name(),
-            seen: seen(),
-            plan: plan(),
-            instants: 6,
-            request: plain(),
-        }),
-        Body::StepBackfill(StepBackfill {
-            id: BackfillId(9),
-            after: at(0),
-            revision: Revision(1),
-            rules_at: LogIndex(3),
-            refired: 2,
-            fire: vec![(at(10), Run(1))],
-            passed: 3,
-            to: at(20),
-            done: false,
-            failure: Some("cannot".into()),
-        }),
-        Body::CancelBackfill(CancelBackfill { id: BackfillId(9), request: plain() }),
-        Body::PutCalendar(PutCalendar {
-            name: "off".into(),
-            calendar: calendar(),
-            condition: Condition::Absent,
-            request: plain(),
-        }),
-        Body::DeleteCalendar(DeleteCalendar {
-            name: "off".into(),
-            condition: Condition::None,
-            request: plain(),
-        }),
-        Body::UseZones(UseZones { version: "2026b".into() }),
-        Body::Refresh(Refresh {
-            after: Some(Uid(4)),
-            rules_at: LogIndex(3),
-            moved: vec![Moved { uid: Uid(4), revision: Revision(1), after: at(1), next_at: None }],
-            to: Some(Uid(5)),
-        }),
-    ];
-    bodies.into_iter().map(|body| Command { at: at(1), epoch: Epoch(2), body }).collect()
-}
-
-/// A machine with a schedule, a live firing, a calendar, zones and a remembered answer.
-pub(crate) fn machine() -> Machine {
-    let mut machine = Machine::default();
-    let take = Body::LeaderEpoch(LeaderEpoch { node: NodeId(2), incarnation: 3, term: Term(5) });
-    machine.apply(LogIndex(1), &Command { at: at(0), epoch: Epoch(0), body: take });
-    let put_calendar = Body::PutCalendar(PutCalendar {
-        name: "off".into(),
-        calendar: calendar(),
-        condition: Condition::Absent,
-        request: plain(),
-    });
-    let create = PutSchedule { condition: Condition::None, rules_at: LogIndex(0), ..put(None, None) };
-    let trigger = Trigger {
-        name: name(),
-        seen: seen(),
-        nominal: at(3),
-        payload: Some("1".into()),
-        overlap: None,
-        request: plain(),
-    };
-    let bodies = [
-        put_calendar,
-        Body::UseZones(UseZones { version: "2026b".into() }),
-        Body::PutSchedule(create),
-        Body::Trigger(trigger),
-    ];
-    for (place, body) in bodies.into_iter().enumerate() {
-        let index = 2 + place as u64;
-        let (reply, _) = machine.apply(LogIndex(index), &Command { at: at(3), epoch: Epoch(1), body });
-        assert!(!matches!(reply, campanile_core::reply::Reply::Rejected(_)), "{reply:?}");
-    }
-    machine
+pub(super) fn settings() -> QueueSettings {
+    let rate = Some(Rate { count: 5, per: Span::from_secs(60) });
+    QueueSettings { max_in_flight: Some(9), max_in_flight_per_key: 2, rate }
 }
