@@ -1,12 +1,12 @@
 //! Whether a definition may be put: judged before anything is proposed, on a thread of its own, since a search through
 //! exclusions may be long and a plan holds up every other write.
 //!
-//! The judgement is by the view of the moment. What the log refuses after all (a race, a calendar that has gone), it
-//! refuses by itself.
+//! The judgement is by the view of the moment. What the log refuses after all (a race, a calendar or a secret that has
+//! gone, a circle of schedules that follow each other), it refuses by itself.
 
 use std::time::{Duration, Instant};
 
-use campanile_core::definition::Definition;
+use campanile_core::definition::{Action, Definition, Target};
 use campanile_core::machine::Machine;
 use campanile_core::schedule::Schedule;
 use campanile_core::series::{BadSpec, List, Series};
@@ -29,6 +29,10 @@ impl Service {
         current: Option<&Schedule>,
         definition: &Definition,
     ) -> Vec<Flaw> {
+        let unknown = unknown_secrets(machine, definition);
+        if !unknown.is_empty() {
+            return unknown;
+        }
         let now = self.now().max(machine.clock());
         if current.is_some_and(|current| same_times(&current.definition, definition)) {
             // It was judged when it came; what has become past or used up meanwhile does not make it wrong.
@@ -61,6 +65,27 @@ impl Service {
             flaws => Err(Problem::with_errors(Code::InvalidSchedule, flaws)),
         }
     }
+}
+
+/// The places that name a secret which does not exist.
+fn unknown_secrets(state: &State, definition: &Definition) -> Vec<Flaw> {
+    let Definition { target, on_failure, on_success, .. } = definition;
+    [
+        ("/target", Some(target)),
+        ("/on_failure", on_failure.as_deref().and_then(Action::target)),
+        ("/on_success", on_success.as_deref().and_then(Action::target)),
+    ]
+    .into_iter()
+    .filter_map(|(place, target)| {
+        let name = target.and_then(Target::secret)?;
+        state.secret(name).is_none().then(|| Flaw {
+            pointer: format!("{place}/webhook/secret_ref"),
+            detail: format!("there is no secret {name:?}"),
+            hint: format!("put the secret first: PUT /v1/secrets/{name}"),
+            column: None,
+        })
+    })
+    .collect()
 }
 
 /// Whether both have the same instants by the same words. A past `at` that the catch-up window reaches only now is judged

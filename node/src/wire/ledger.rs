@@ -1,15 +1,17 @@
 //! The rows of the ledger as JSON: a fact each, in the words of the contract.
 
+mod part;
 mod tell;
 
 use campanile_core::event::Row as CoreRow;
-use campanile_core::firing::FiringId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use part::{FiringRef, QueueRate};
+
 use super::definition::Definition;
 use super::firing::Holder;
-use super::time::{Instant, Length};
+use super::time::Instant;
 
 /// A fact, and where it stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -318,34 +320,6 @@ pub enum Fact {
         /// Who.
         by: String,
     },
-}
-
-/// How fast leases of a queue are given.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct QueueRate {
-    /// So many,
-    pub count: u32,
-    /// in each of these periods.
-    pub per: Length,
-}
-
-/// Which firing a fact is about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct FiringRef {
-    /// Its id.
-    pub firing: String,
-    /// The incarnation of its schedule.
-    pub uid: String,
-    /// When it should have happened.
-    pub nominal: Instant,
-    /// Counts up only when somebody asks for a re-run.
-    pub run: u32,
-}
-
-impl From<&FiringId> for FiringRef {
-    fn from(id: &FiringId) -> Self {
-        Self { firing: id.to_string(), uid: id.uid.to_string(), nominal: Instant(id.nominal), run: id.run.0 }
-    }
 }
 
 impl Row {

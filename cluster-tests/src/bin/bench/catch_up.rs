@@ -186,12 +186,7 @@ fn cron(text: &str, time_zone: &str) -> Spec {
 }
 
 fn definition(specs: Vec<Spec>, exclude: Vec<Exclusion>, window: Option<Span>) -> Arc<Definition> {
-    let target = Target::Webhook(Box::new(Webhook {
-        url: "http://127.0.0.1:9/".into(),
-        method: "POST".into(),
-        headers: Default::default(),
-        timeout: Span::from_secs(30),
-    }));
+    let target = Target::Webhook(Box::new(Webhook::new("http://127.0.0.1:9/")));
     let policy = Policy { catch_up: CatchUp { mode: CatchUpMode::All, window }, ..Policy::default() };
     Arc::new(Definition {
         exclude: exclude.into(),

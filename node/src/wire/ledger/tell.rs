@@ -4,11 +4,11 @@ use campanile_core::attempt::{AttemptEnd, Verdict};
 use campanile_core::backfill::BackfillState;
 use campanile_core::event::{Event, Outcome};
 
-use super::{Fact, QueueRate};
+use super::Fact;
 use crate::wire::backfill::{backfill_id, backfill_word};
 use crate::wire::firing::attempt_word;
 use crate::wire::schedule::end_word;
-use crate::wire::time::{Instant, Length};
+use crate::wire::time::Instant;
 
 impl From<&Event> for Fact {
     fn from(event: &Event) -> Self {
@@ -137,7 +137,7 @@ fn queue(event: &Event) -> Fact {
             name: name.to_string(),
             max_in_flight: settings.max_in_flight,
             max_in_flight_per_key: settings.max_in_flight_per_key,
-            rate: settings.rate.map(|rate| QueueRate { count: rate.count, per: Length(rate.per) }),
+            rate: settings.rate.map(Into::into),
             by: by.to_string(),
         },
         Event::QueueDeleted { name, by } => Fact::QueueDeleted { name: name.to_string(), by: by.to_string() },
