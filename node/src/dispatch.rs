@@ -18,6 +18,7 @@ mod attempt;
 pub mod classify;
 mod desk;
 mod settle;
+pub mod sign;
 mod stops;
 pub mod webhook;
 
