@@ -15,6 +15,7 @@
 //! tries again. That is the *at least once* of the promise; with *at most once* the firing ends as `unknown`.
 
 mod attempt;
+pub mod breaker;
 pub mod classify;
 mod desk;
 mod settle;
