@@ -3,6 +3,7 @@
 //! No redirect is followed, no proxy of the environment used, nothing tried again in here: the machine decides about
 //! tries. The connection is kept for the next firing.
 
+pub mod cloud_events;
 mod headers;
 mod output;
 
