@@ -1,8 +1,8 @@
 //! Signatures against those of the crate `standardwebhooks`, and what is not to be believed.
 #![allow(clippy::unwrap_used)]
-use axum::http::HeaderMap;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use reqwest::header::HeaderMap;
 use standardwebhooks::Webhook as Oracle;
 
 use super::*;
