@@ -18,6 +18,7 @@ mod attempt;
 pub mod breaker;
 pub mod classify;
 mod desk;
+pub mod egress;
 mod settle;
 pub mod sign;
 mod stops;

@@ -6,15 +6,17 @@
 
 use std::time::{Duration, Instant};
 
-use campanile_core::definition::Definition;
+use campanile_core::definition::{Definition, Target};
 use campanile_core::machine::Machine;
 use campanile_core::schedule::Schedule;
 use campanile_core::series::{BadSpec, List, Series};
 use campanile_core::spec::{Exclusion, Spec};
 use campanile_core::state::State;
 use campanile_core::time::Timestamp;
+use url::Url;
 
 use super::Service;
+use crate::dispatch::egress::Refused;
 use crate::problem::{Code, Flaw, Problem};
 use crate::wire::draft;
 
@@ -24,6 +26,30 @@ const SLOW: Duration = Duration::from_secs(2);
 impl Service {
     /// Every reason why `definition` may not follow `current`, each with its pointer. Slow.
     pub(super) fn judge(
+        &self,
+        machine: &Machine,
+        current: Option<&Schedule>,
+        definition: &Definition,
+    ) -> Vec<Flaw> {
+        let mut flaws = self.judge_target(current, definition);
+        flaws.extend(self.judge_times(machine, current, definition));
+        flaws
+    }
+
+    /// What is sent is judged again, by the addresses that its names have then. A target that stood there before is not
+    /// judged here: it would forbid every other edit, after a change of this node's configuration.
+    fn judge_target(&self, current: Option<&Schedule>, definition: &Definition) -> Vec<Flaw> {
+        let Some(egress) = &self.egress else { return Vec::new() };
+        if current.is_some_and(|current| current.definition.target == definition.target) {
+            return Vec::new();
+        }
+        let Target::Webhook(webhook) = &definition.target;
+        let judged = Url::parse(&webhook.url).map(|url| egress.judge_url(&url));
+        let Ok(Err(Refused { detail, hint })) = judged else { return Vec::new() };
+        vec![Flaw { pointer: "/target/webhook/url".into(), detail, hint, column: None }]
+    }
+
+    fn judge_times(
         &self,
         machine: &Machine,
         current: Option<&Schedule>,
