@@ -224,9 +224,11 @@ fn options(config: &Config, clock: Clock, guard: Guard) -> Options {
     }
 }
 
-/// Where the nodes listen: as the membership says, and where this one does, which may be behind another address.
+/// Where the nodes listen: as the membership and the configuration say, and where this one does, which may be behind
+/// another address.
 fn members(config: &Config, consensus: &Consensus) -> Members {
-    let own = [config.api.listen.to_string(), config.peer.listen.to_string()];
+    let own = [config.api.listen.to_string(), config.peer.listen.to_string(), config.api.advertise.clone()];
+    let own: Vec<String> = own.into_iter().chain(config.cluster.peers.iter().cloned()).collect();
     let consensus = consensus.clone();
     Arc::new(move || {
         let members = consensus.status().members.into_iter();

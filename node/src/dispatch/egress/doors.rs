@@ -39,6 +39,9 @@ struct Book {
 struct Door {
     host: Host,
     port: u16,
+    /// The name of something that ends TLS for a node, on the port of all of them: what stands behind the same address under
+    /// another name is not the node. It is known by its name only.
+    is_shared: bool,
 }
 
 impl Doors {
@@ -48,24 +51,23 @@ impl Doors {
 
     /// Whether any node listens on that port, wherever it is.
     pub(super) fn has_port(&self, port: u16) -> bool {
-        self.list().iter().any(|door| door.port == port)
+        self.list().iter().any(|door| door.port == port && !door.is_shared)
     }
 
     /// Whether it is the door of a node, by its text alone.
     pub(super) fn is_door(&self, host: &Host<&str>, port: u16) -> bool {
         let doors = self.list();
         let at_port: Vec<&Door> = doors.iter().filter(|door| door.port == port).collect();
-        if at_port.is_empty() {
-            return false;
-        }
-        let is_one = |ip| is_among(ip, &at_port.iter().filter_map(|door| door.ip()).collect::<Vec<_>>());
+        let owned: Vec<&Door> = at_port.iter().copied().filter(|door| !door.is_shared).collect();
+        let is_one = |ip| is_among(ip, &owned.iter().filter_map(|door| door.ip()).collect::<Vec<_>>());
         match host {
             Host::Domain(name) => {
                 let name = super::plain(name);
-                super::is_loopback_name(&name) || at_port.iter().any(|door| door.name() == Some(&name))
+                let is_here = !owned.is_empty() && super::is_loopback_name(&name);
+                is_here || at_port.iter().any(|door| door.name() == Some(&name))
             }
-            Host::Ipv4(ip) => is_one((*ip).into()),
-            Host::Ipv6(ip) => is_one((*ip).into()),
+            Host::Ipv4(ip) => !owned.is_empty() && is_one((*ip).into()),
+            Host::Ipv6(ip) => !owned.is_empty() && is_one((*ip).into()),
         }
     }
 
@@ -73,7 +75,8 @@ impl Doors {
     pub(super) async fn addresses(&self, lookup: &Lookup) -> Vec<IpAddr> {
         let doors = self.list();
         let mut found: Vec<IpAddr> = doors.iter().filter_map(Door::ip).collect();
-        let names: std::collections::BTreeSet<&String> = doors.iter().filter_map(Door::name).collect();
+        let names: std::collections::BTreeSet<&String> =
+            doors.iter().filter(|door| !door.is_shared).filter_map(Door::name).collect();
         let asked = join_all(names.into_iter().map(|name| self.look_up(name, lookup))).await;
         found.extend(asked.into_iter().flatten());
         found
@@ -139,7 +142,8 @@ fn door(text: &str) -> Option<Door> {
         Host::Domain(name) => Host::Domain(super::plain(&name)),
         address => address,
     };
-    Some(Door { host, port: url.port_or_known_default()? })
+    let is_shared = url.scheme() == "https" && url.port().is_none() && matches!(host, Host::Domain(_));
+    Some(Door { host, port: url.port_or_known_default()?, is_shared })
 }
 
 #[cfg(test)]
@@ -149,16 +153,42 @@ mod tests {
 
     #[test]
     fn members_are_read_as_addresses_and_as_urls() {
-        for (text, host, port) in [
-            ("10.0.0.1:7701", "10.0.0.1", 7701),
-            ("[fd00::1]:7701", "[fd00::1]", 7701),
-            ("Node1.example.:7701", "node1.example", 7701),
-            ("http://node1.example:7700", "node1.example", 7700),
-            ("https://node1.example", "node1.example", 443),
-            ("node1.example:80", "node1.example", 80),
+        for (text, host, port, is_shared) in [
+            ("10.0.0.1:7701", "10.0.0.1", 7701, false),
+            ("[fd00::1]:7701", "[fd00::1]", 7701, false),
+            ("Node1.example.:7701", "node1.example", 7701, false),
+            ("http://node1.example:7700", "node1.example", 7700, false),
+            ("https://node1.example:7700", "node1.example", 7700, false),
+            ("https://node1.example", "node1.example", 443, true),
+            ("https://10.0.0.1", "10.0.0.1", 443, false),
+            ("node1.example:80", "node1.example", 80, false),
         ] {
-            assert_eq!(door(text), Some(Door { host: Host::parse(host).unwrap(), port }), "{text}");
+            let host = Host::parse(host).unwrap();
+            assert_eq!(door(text), Some(Door { host, port, is_shared }), "{text}");
         }
+    }
+
+    #[test]
+    fn what_ends_tls_for_a_node_is_known_by_its_name_and_its_address_is_free() {
+        let doors = Doors::of(Arc::new(|| vec!["https://campanile.example".into(), "10.0.0.1:7701".into()]));
+        for (host, port, is_door) in [
+            ("campanile.example", 443, true),
+            ("CAMPANILE.example.", 443, true),
+            ("jobs.example", 443, false),
+            ("10.0.0.1", 443, false),
+            ("localhost", 443, false),
+            ("10.0.0.1", 7701, true),
+            ("localhost", 7701, true),
+        ] {
+            let parsed = Host::parse(host).unwrap();
+            let borrowed = match &parsed {
+                Host::Domain(name) => Host::Domain(name.as_str()),
+                Host::Ipv4(ip) => Host::Ipv4(*ip),
+                Host::Ipv6(ip) => Host::Ipv6(*ip),
+            };
+            assert_eq!(doors.is_door(&borrowed, port), is_door, "{host}:{port}");
+        }
+        assert!(doors.has_port(7701) && !doors.has_port(443));
     }
 
     #[tokio::test]
