@@ -27,6 +27,7 @@ pub use source::Flags;
 pub use value::Listen;
 
 use crate::cli::args::{ConfigCheckArgs, ServeArgs};
+use crate::dispatch::egress::Rules;
 
 /// A whole configuration, checked: it can be started from as it is.
 #[derive(Debug, Clone)]
@@ -43,6 +44,10 @@ pub struct Config {
     pub raft: Raft,
     /// How many webhooks at once.
     pub dispatch: Dispatch,
+    /// What webhooks may call beside the internet: `egress.allow` and `egress.deny`. Nothing when they are left out, but with
+    /// `--dev`, which lets in loopback and private nets; the nodes of `campanile demo` have loopback and private nets in
+    /// their files.
+    pub egress: Rules,
     /// What is logged.
     pub log: Log,
 }

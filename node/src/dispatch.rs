@@ -17,15 +17,17 @@ mod attempt;
 pub mod breaker;
 pub mod classify;
 mod desk;
+pub mod egress;
 mod shares;
 pub mod sign;
 mod stops;
+mod unheard;
 pub mod webhook;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use campanile_core::attempt::{Holder, Lease};
+use campanile_core::attempt::Holder;
 use campanile_core::command::{Begin, BeginItem};
 use campanile_core::definition::{Target, Webhook};
 use campanile_core::firing::Firing;
@@ -42,7 +44,7 @@ pub use desk::{Desk, Limits};
 
 use crate::clock::Clock;
 use crate::metrics::Metrics;
-use crate::service::quorum::Quorum;
+use crate::service::quorum::{Quorum, Undone};
 use crate::work::Intake;
 use attempt::Attempt;
 use desk::{Look, Place};
@@ -106,29 +108,53 @@ struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Until either is cancelled. A Begin that is under way then is committed or not; its lease ends by itself.
+    /// Until either is cancelled. A Begin that is under way at `stop` is committed or not; its lease ends by itself.
     async fn run(mut self, begin_nothing: CancellationToken, stop: CancellationToken) {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            () = begin_nothing.cancelled() => return,
+            () = self.catch_up() => {}
+        }
         loop {
-            tokio::select! {
+            let places = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
                 () = begin_nothing.cancelled() => return,
-                () = self.turn() => {}
+                places = self.next() => places,
+            };
+            // Not cut off by `begin_nothing`: what the log begins now would be sent by nobody until its lease ends.
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = self.begin(places) => {}
             }
         }
     }
 
-    async fn turn(&mut self) {
-        let view = self.tools.quorum.view();
-        self.look_around();
-        let now = (self.tools.clock.now() - self.ahead).max(view.clock());
-        // Before the look: a seat that is freed between look and wait must still wake.
-        let freed = self.tools.desk.freed();
-        let sends = |uid, waited| self.shares.sends(uid, waited);
-        match self.tools.desk.look(&view, now, BEGIN_ITEMS, sends) {
-            Look::Found(places) => self.begin(places).await,
-            Look::Idle => self.wait(&view, now).await,
-            Look::Full => self.wait_for_seat(freed).await,
+    /// Returns once this node has applied all that was committed by now: an earlier process of this node may have sent
+    /// attempts of which the machine that was read from disk does not know yet.
+    async fn catch_up(&self) {
+        while let Err(why) = self.tools.quorum.read_barrier().await {
+            tracing::debug!(%why, "nothing begins before this node has caught up");
+            self.tools.quorum.leader_change(PAUSE).await;
+        }
+    }
+
+    /// What may begin, once there is something. Nothing is lost when it is dropped.
+    async fn next(&mut self) -> Vec<Place> {
+        loop {
+            let view = self.tools.quorum.view();
+            self.look_around();
+            let now = (self.tools.clock.now() - self.ahead).max(view.clock());
+            // Before the look: a seat that is freed between look and wait must still wake.
+            let freed = self.tools.desk.freed();
+            let sends = |uid, waited| self.shares.sends(uid, waited);
+            match self.tools.desk.look(&view, now, BEGIN_ITEMS, sends) {
+                Look::Found(places) => return places,
+                Look::Idle => self.wait(&view, now).await,
+                Look::Full => self.wait_for_seat(freed).await,
+            }
         }
     }
 
@@ -151,7 +177,7 @@ impl Dispatcher {
             ttl: lease_of(&place.firing),
         };
         let holder = Holder::Node(self.tools.quorum.node());
-        let begin = Begin { holder: holder.clone(), items: places.iter().map(item).collect() };
+        let begin = Begin { holder, items: places.iter().map(item).collect() };
         let under_way = self.tools.metrics.beginning(places.len());
         let begun = self.tools.intake.begin(begin, (asked_at + BEGIN_WITHIN).into()).await;
         drop(under_way);
@@ -159,26 +185,24 @@ impl Dispatcher {
             Ok(leases) => {
                 self.recovered();
                 for (place, lease) in places.into_iter().zip(leases) {
-                    match lease.or_else(|refused| self.begun_unheard(&place, &holder).ok_or(refused)) {
+                    match lease {
                         Ok(lease) => self.start(Attempt { place, lease, asked_at }),
+                        // By another node, or by this one in a try whose answer was lost.
+                        Err(Refused::OtherAttempt | Refused::NotLive) => self.find_out(place, asked_at),
                         Err(refused) => self.skip(&place, refused),
                     }
                 }
             }
-            Err(undone) => self.failed(&undone.to_string()).await,
+            Err(undone) => {
+                if let Undone::Unknown(_) = undone {
+                    places.into_iter().for_each(|place| self.find_out(place, asked_at));
+                }
+                self.failed(&undone.to_string()).await;
+            }
         }
     }
 
-    /// The lease that this node got when the answer to an earlier try was lost: the attempt is the one that it asks for,
-    /// and it has begun it. Nobody else asks in this node's name, and its claim shows that it does not work on it yet.
-    fn begun_unheard(&self, place: &Place, holder: &Holder) -> Option<Lease> {
-        let view = self.tools.quorum.view();
-        let lease = view.firing(place.firing.id)?.lease()?;
-        (lease.attempt == next_attempt(&place.firing) && lease.holder == *holder).then(|| lease.clone())
-    }
-
-    /// Somebody else settled it, or began it, between the look and the log; or it is too early by the leader's clock. Then
-    /// this node's is ahead, and for a moment it looks by the log's, so that it does not ask again and again.
+    /// It is too early by the leader's clock: then this node's is ahead, and for a moment it looks by the log's, so that it does not ask again and again.
     fn skip(&mut self, place: &Place, refused: Refused) {
         tracing::debug!(firing = %place.firing.id, ?refused, "a lease was refused");
         if let Refused::NotYet(_) = refused {
@@ -189,6 +213,10 @@ impl Dispatcher {
 
     fn start(&self, attempt: Attempt) {
         self.tools.attempts.spawn(attempt.run(self.tools.clone()));
+    }
+
+    fn find_out(&self, place: Place, asked_at: Instant) {
+        self.tools.attempts.spawn(unheard::find_out(place, asked_at, self.tools.clone()));
     }
 
     fn recovered(&mut self) {

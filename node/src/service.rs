@@ -37,6 +37,7 @@ use campanile_core::machine::Machine;
 use campanile_core::plan::{self, Planner};
 use campanile_core::time::Timestamp;
 
+use crate::dispatch::egress::Egress;
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::wire::firing::Firing;
@@ -81,6 +82,7 @@ pub struct Service {
     options: Options,
     metrics: Option<Arc<Metrics>>,
     intake: Intake,
+    egress: Option<Arc<Egress>>,
 }
 
 impl Service {
@@ -98,6 +100,7 @@ impl Service {
             judgements: Arc::new(Semaphore::new(JUDGEMENTS)),
             options,
             metrics: None,
+            egress: None,
         }
     }
 
@@ -105,6 +108,12 @@ impl Service {
     #[must_use]
     pub fn counting(self, metrics: Arc<Metrics>) -> Self {
         Self { metrics: Some(metrics), ..self }
+    }
+
+    /// The same, refusing definitions that would call what the dispatcher refuses to.
+    #[must_use]
+    pub fn guarded(self, egress: Arc<Egress>) -> Self {
+        Self { egress: Some(egress), ..self }
     }
 
     fn count_fired(&self, kind: Kind) {

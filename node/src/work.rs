@@ -14,6 +14,7 @@ mod carrier;
 mod frame;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use campanile_core::attempt::Lease;
@@ -27,6 +28,10 @@ use crate::service::quorum::{Quorum, Undone};
 
 /// How many asks may wait to be carried; whoever comes beyond waits for room.
 const ASKS: usize = 4_096;
+
+/// How long after its deadline an answer is still waited for: the carrier knows better what has become of an ask, unless it is
+/// busy with others that wait longer.
+const GRACE: Duration = Duration::from_millis(250);
 
 /// The way to the log for holders. Clones are the same way; it ends with the last of them.
 #[derive(Debug, Clone)]
@@ -63,7 +68,10 @@ impl Intake {
             Err(_) => return Err(Undone::Busy),
             Ok(sent) => sent.map_err(|_| stopped())?,
         }
-        heard.await.unwrap_or_else(|_| Err(stopped()))
+        match tokio::time::timeout_at(deadline + GRACE, heard).await {
+            Ok(heard) => heard.unwrap_or_else(|_| Err(stopped())),
+            Err(_) => Err(Undone::Unknown("it waits to be carried to the leader".into())),
+        }
     }
 
     /// Reports on an attempt.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use campanile::cli::args::ServeArgs;
 use campanile::config::{Config, Flags, Flaws, load_from};
+use campanile::dispatch::egress::Rules;
 use tempfile::TempDir;
 
 struct Place {
@@ -156,6 +157,22 @@ fn every_flaw_is_one_line_that_says_where_and_what_to_do() {
             "node.toml:3: dispatch.max_in_flight must be between 1 and 4096",
         ),
         (
+            &with("[egress]\nallow = [\"jobs.internal\", \"10.1.2.3/8\"]"),
+            "node.toml:3: egress.allow \"10.1.2.3/8\" has bits beyond its mask; write \"10.0.0.0/8\"",
+        ),
+        (
+            &with("[egress]\ndeny = 10"),
+            "node.toml:3: egress.deny must be a list of texts, such as [\"10.0.0.0/8\", \"jobs.internal\"]",
+        ),
+        (
+            &with("[egress]\nallow = [\"10.0.0.0/8\"]\ndeny = [\"10.0.0.0/8\"]"),
+            "node.toml:3: egress.allow holds \"10.0.0.0/8\", which stands in egress.deny too, and deny wins; keep one of them",
+        ),
+        (
+            &with("[egress]\nallowed = []"),
+            "node.toml:3: egress.allowed is no key of the configuration; did you mean \"allow\"?",
+        ),
+        (
             &with("[log]\nlevel = \"loud\""),
             "node.toml:3: log.level \"loud\" is no filter (\"loud\" is no level); write error, warn, info, debug or trace",
         ),
@@ -217,6 +234,31 @@ fn one_node_for_a_first_look_needs_no_file() {
     assert_eq!(config.api.listen.to_string(), "127.0.0.1:7700");
     assert_eq!(config.cluster.peers, std::slice::from_ref(&config.peer.advertise));
     assert!(config.api.token.is_none());
+    assert_eq!(config.egress, Rules::for_this_machine(), "its receivers are near");
+}
+
+#[test]
+fn what_webhooks_may_call_beside_the_internet_is_nothing_unless_it_is_listed() {
+    let place = Place::new();
+    assert_eq!(place.load(&with("")).egress, Rules::default());
+    let text = with("[egress]\nallow = [\"10.0.0.0/8\", \"Jobs.Internal\"]\ndeny = [\"*.corp.example\"]");
+    let config = place.load(&text);
+    assert!(
+        config
+            .to_toml()
+            .contains("[egress]\nallow = [\"10.0.0.0/8\", \"jobs.internal\"]\ndeny = [\"*.corp.example\"]\n"),
+        "{}",
+        config.to_toml()
+    );
+    let none = vec![("CAMPANILE_EGRESS__ALLOW".to_owned(), String::new())];
+    let config = load_from(Some(&place.file(&text)), none, &Flags::default()).unwrap().config;
+    assert_eq!(config.egress.allow, []);
+    let everything = with("[egress]\nallow = [\"0.0.0.0/0\"]");
+    let warnings = load_from(Some(&place.file(&everything)), Vec::new(), &Flags::default()).unwrap().warnings;
+    assert!(
+        warnings[0].starts_with("egress.allow \"0.0.0.0/0\" lets schedules call every machine"),
+        "{warnings:?}"
+    );
 }
 
 #[test]

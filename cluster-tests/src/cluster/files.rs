@@ -72,6 +72,8 @@ fn configuration(folder: &Path, place: &Place, peers: &[String], options: &Optio
         "peer": { "listen": peer, "advertise": peer, "secret_file": secret },
         "cluster": { "name": "tested", "peers": peers },
         "raft": { "heartbeat": heartbeat, "election_min": election_min, "election_max": election_max },
+        // The receivers of the tests are on loopback.
+        "egress": { "allow": ["127.0.0.0/8"] },
     });
     Table::try_from(table).expect("texts, lists and tables are TOML")
 }

@@ -99,6 +99,7 @@ impl Nodes {
         set("peer", "advertise", text(&own.peer.to_string()));
         set("peer", "secret_file", text(secret.to_str().unwrap()));
         set("cluster", "peers", peers.into());
+        set("egress", "allow", vec!["127.0.0.0/8"].into());
         toml::to_string(&table).unwrap()
     }
 

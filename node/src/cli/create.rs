@@ -5,7 +5,7 @@ use super::args::{CreateArgs, Format};
 use super::document;
 use super::failure::Failure;
 use super::session::{payload, print_one, tell_warnings};
-use crate::client::draft::{Draft, SpecDraft};
+use crate::client::draft::{Draft, QueueDraft, SpecDraft, TargetDraft, WebhookDraft};
 use crate::client::{Call, Client, Condition};
 
 pub(super) async fn run(
@@ -42,14 +42,24 @@ fn draft(args: &CreateArgs, io: &mut Io<'_>) -> Result<Draft, Failure> {
     let crons = args.cron.iter().map(|pattern| SpecDraft::cron(pattern, &args.tz));
     let everies = args.every.iter().map(|every| SpecDraft::every(*every));
     let ats = args.at.iter().map(|at| SpecDraft::at(*at));
-    let mut draft = Draft::new(&args.name, crons.chain(everies).chain(ats).collect(), &args.url);
+    let mut draft = Draft::new(&args.name, crons.chain(everies).chain(ats).collect(), "");
     draft.description.clone_from(&args.description);
     draft.labels = args.label.iter().cloned().collect();
     draft.overlap.clone_from(&args.overlap);
     draft.payload = args.payload.as_deref().map(|text| payload(io, text)).transpose()?;
-    let webhook = &mut draft.target.webhook;
-    webhook.method.clone_from(&args.method);
-    webhook.headers = args.header.iter().cloned().collect();
-    webhook.timeout = args.attempt_timeout.map(|timeout| timeout.to_string());
+    draft.target = target(args);
     Ok(draft)
+}
+
+fn target(args: &CreateArgs) -> TargetDraft {
+    if let Some(name) = &args.queue {
+        return TargetDraft::Queue(QueueDraft { name: name.clone(), priority: args.priority });
+    }
+    TargetDraft::Webhook(WebhookDraft {
+        // One of the two is there: the flags are a group.
+        url: args.url.clone().unwrap_or_default(),
+        method: args.method.clone(),
+        headers: args.header.iter().cloned().collect(),
+        timeout: args.attempt_timeout.map(|timeout| timeout.to_string()),
+    })
 }

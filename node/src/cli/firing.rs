@@ -93,18 +93,28 @@ pub(super) fn overview(firing: &Value) -> Vec<(&'static str, String)> {
         ("Reason", at(firing, "/reason")),
         ("Kind", at(firing, "/kind")),
         ("Backfill", at(firing, "/backfill")),
+        ("Cause", at(firing, "/cause")),
         ("Decided", decided),
         ("Late", lateness(firing)),
         ("Waits until", at(firing, "/waits_until")),
         ("Asked to stop", at(firing, "/stop_asked_at")),
+        ("Not followed", at(firing, "/not_followed/reason")),
+        ("Discarded", at(firing, "/discarded/at")),
     ];
     rows.extend(attempts(firing).iter().map(|attempt| ("Attempt", story(attempt))));
     rows.into_iter().filter(|(_, text)| !matches!(text.as_str(), "" | cell::NOTHING)).collect()
 }
 
+fn holder(attempt: &Value) -> String {
+    match attempt.pointer("/holder/worker").and_then(Value::as_str) {
+        Some(worker) => format!("by worker {}", cell::plain(worker)),
+        None => format!("on node {}", at(attempt, "/holder/node")),
+    }
+}
+
 /// One attempt in a line: `1 on node 2, begun …, sent …, failed (503): no room`.
 fn story(attempt: &Value) -> String {
-    let mut text = format!("{} on node {}", at(attempt, "/number"), at(attempt, "/holder"));
+    let mut text = format!("{} {}", at(attempt, "/number"), holder(attempt));
     for (field, word) in [("begun_at", "begun"), ("sent_at", "sent"), ("settled_at", "settled")] {
         if let Some(instant) = attempt.get(field).and_then(Value::as_str) {
             text.push_str(&format!(", {word} {}", cell::plain(instant)));

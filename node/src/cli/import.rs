@@ -106,14 +106,15 @@ fn unreadable(file: &str, why: &Unreadable) -> Failure {
 
 fn bound_attempts(import: &mut Import, from: &ImportFrom) {
     let Some(limit) = from.attempt_timeout else { return };
-    for found in &mut import.schedules {
-        found.draft.target.webhook.timeout.get_or_insert_with(|| limit.to_string());
+    for webhook in import.schedules.iter_mut().filter_map(|found| found.draft.webhook_mut()) {
+        webhook.timeout.get_or_insert_with(|| limit.to_string());
     }
 }
 
 /// What runs for minutes elsewhere would be given up, and tried again, beside itself.
 fn tell_attempts(import: &Import, io: &mut Io<'_>) {
-    let bare = import.schedules.iter().filter(|found| found.draft.target.webhook.timeout.is_none()).count();
+    let webhooks = import.schedules.iter().filter_map(|found| found.draft.webhook());
+    let bare = webhooks.filter(|webhook| webhook.timeout.is_none()).count();
     if bare > 0 {
         let note = io.paint("36", "note:");
         io.say(&format!("{note} {bare} of them do not say how long an attempt may take: it is 30s then"));

@@ -97,9 +97,22 @@ pub enum SpecDraft {
 
 /// Where a firing goes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct TargetDraft {
+#[serde(rename_all = "snake_case")]
+pub enum TargetDraft {
     /// An HTTP request.
-    pub webhook: WebhookDraft,
+    Webhook(WebhookDraft),
+    /// A queue.
+    Queue(QueueDraft),
+}
+
+/// A queue to put each firing into.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct QueueDraft {
+    /// Its name.
+    pub name: String,
+    /// Higher ones are leased first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i8>,
 }
 
 /// An HTTP request to make for each firing.
@@ -131,7 +144,7 @@ impl Draft {
             specs,
             end_at: None,
             jitter: None,
-            target: TargetDraft { webhook: WebhookDraft { url: url.to_owned(), ..WebhookDraft::default() } },
+            target: TargetDraft::Webhook(WebhookDraft { url: url.to_owned(), ..WebhookDraft::default() }),
             payload: None,
             overlap: None,
             catch_up: None,
@@ -143,6 +156,23 @@ impl Draft {
     #[must_use]
     pub fn path(&self) -> String {
         format!("/v1/schedules/{}/{}", self.namespace, self.name)
+    }
+
+    /// The request that it makes, if it makes one.
+    #[must_use]
+    pub fn webhook(&self) -> Option<&WebhookDraft> {
+        match &self.target {
+            TargetDraft::Webhook(webhook) => Some(webhook),
+            TargetDraft::Queue(_) => None,
+        }
+    }
+
+    /// The same, to change it.
+    pub fn webhook_mut(&mut self) -> Option<&mut WebhookDraft> {
+        match &mut self.target {
+            TargetDraft::Webhook(webhook) => Some(webhook),
+            TargetDraft::Queue(_) => None,
+        }
     }
 
     /// As the JSON body of a request.

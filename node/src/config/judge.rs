@@ -23,6 +23,7 @@ pub(super) fn judge(config: &Config, settings: &Settings, flaws: &mut Vec<String
     judge.elections();
     judge.images();
     judge.dispatch();
+    judge.egress();
     warnings(config)
 }
 
@@ -125,6 +126,24 @@ impl Judge<'_> {
         }
     }
 
+    fn egress(&mut self) {
+        let egress = &self.config.egress;
+        let both: Vec<String> = egress
+            .allow
+            .iter()
+            .filter(|entry| egress.deny.contains(entry))
+            .map(ToString::to_string)
+            .collect();
+        for entry in both {
+            self.flaw(
+                "egress.allow",
+                &format!(
+                    "holds \"{entry}\", which stands in egress.deny too, and deny wins; keep one of them"
+                ),
+            );
+        }
+    }
+
     fn flaw(&mut self, key: &str, why: &str) {
         self.flaws.push(format!("{} {why}", self.settings.place(key)));
     }
@@ -139,5 +158,9 @@ fn warnings(config: &Config) -> Vec<String> {
         warnings
             .push(format!("{nodes} nodes survive no more losses than {} do; use an odd number", nodes - 1));
     }
+    let everything = config.egress.allow.iter().filter(|entry| entry.is_everything());
+    warnings.extend(everything.map(|entry| {
+        format!("egress.allow \"{entry}\" lets schedules call every machine of the networks around; name the nets or hosts that are meant")
+    }));
     warnings
 }

@@ -3,7 +3,7 @@
 use crate::wire::text::did_you_mean;
 
 /// Every key as `section.name`; one without a dot stands above the first section.
-pub(super) const KEYS: [&str; 20] = [
+pub(super) const KEYS: [&str; 22] = [
     "data_dir",
     "api.listen",
     "api.advertise",
@@ -22,6 +22,8 @@ pub(super) const KEYS: [&str; 20] = [
     "raft.snapshot_bytes",
     "dispatch.max_in_flight",
     "dispatch.per_host",
+    "egress.allow",
+    "egress.deny",
     "log.level",
     "log.format",
 ];

@@ -11,6 +11,7 @@ use super::secret::{self, Secret};
 use super::source::{Raw, Settings};
 use super::value::{self, Listen};
 use super::{Api, Cluster, Config, Dispatch, Log, LogFormat, Peer, Raft};
+use crate::dispatch::egress::Rules;
 use crate::telemetry;
 
 /// Where `--dev` keeps its data.
@@ -26,6 +27,7 @@ pub(super) fn read(settings: &Settings, dev: bool, flaws: &mut Vec<String>) -> C
         peer,
         raft: reader.raft(),
         dispatch: reader.dispatch(),
+        egress: reader.egress(dev),
         log: reader.log(),
     }
 }
@@ -93,6 +95,15 @@ impl Reader<'_> {
         Dispatch {
             max_in_flight: self.or("dispatch.max_in_flight", count, || 256),
             per_host: self.or("dispatch.per_host", count, || 64),
+        }
+    }
+
+    /// A node for a first look calls what stands beside it; one in earnest calls the internet, and what it is told.
+    fn egress(&mut self, dev: bool) -> Rules {
+        let default = if dev { Rules::for_this_machine() } else { Rules::default() };
+        Rules {
+            allow: self.or("egress.allow", value::entries, || default.allow),
+            deny: self.or("egress.deny", value::entries, || default.deny),
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Config, LogFormat};
 
 pub(super) fn toml(config: &Config) -> String {
-    let Config { data_dir, api, peer, cluster, raft, dispatch, log } = config;
+    let Config { data_dir, api, peer, cluster, raft, dispatch, egress, log } = config;
     let mut page = Page::default();
     page.line("data_dir", &quoted(&data_dir.display().to_string()));
     page.section("api");
@@ -18,8 +18,7 @@ pub(super) fn toml(config: &Config) -> String {
     page.file("secret_file", peer.secret_file.as_deref());
     page.section("cluster");
     page.line("name", &quoted(&cluster.name));
-    let peers: Vec<String> = cluster.peers.iter().map(|peer| quoted(peer)).collect();
-    page.line("peers", &format!("[{}]", peers.join(", ")));
+    page.line("peers", &list(&cluster.peers));
     page.line("failover_grace", &quoted(&cluster.failover_grace.to_string()));
     page.line("max_clock_ahead", &quoted(&cluster.max_clock_ahead.to_string()));
     page.section("raft");
@@ -31,6 +30,9 @@ pub(super) fn toml(config: &Config) -> String {
     page.section("dispatch");
     page.line("max_in_flight", &dispatch.max_in_flight.to_string());
     page.line("per_host", &dispatch.per_host.to_string());
+    page.section("egress");
+    page.line("allow", &list(&egress.allow));
+    page.line("deny", &list(&egress.deny));
     page.section("log");
     page.line("level", &quoted(&log.level));
     page.line(
@@ -72,6 +74,11 @@ impl Page {
 /// A string of TOML.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
+}
+
+fn list<T: ToString>(items: &[T]) -> String {
+    let items: Vec<String> = items.iter().map(|item| quoted(&item.to_string())).collect();
+    format!("[{}]", items.join(", "))
 }
 
 fn size(bytes: u64) -> String {

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use campanile_core::time::Span;
 
 use super::source::Raw;
+use crate::dispatch::egress::Entry;
 
 /// Where to listen: `host:port`, where the host is an address or a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +73,19 @@ pub(super) fn list(raw: &Raw) -> Result<Vec<String>, String> {
         return Err("has an empty item; write a list such as [\"a:7701\", \"b:7701\"]".into());
     }
     Ok(items)
+}
+
+/// Entries of an egress list; it may be empty.
+pub(super) fn entries(raw: &Raw) -> Result<Vec<Entry>, String> {
+    let texts: Vec<&str> = match raw {
+        Raw::List(items) => items.iter().map(String::as_str).collect(),
+        Raw::Text(text) if text.trim().is_empty() => Vec::new(),
+        Raw::Text(text) => text.split(',').map(str::trim).collect(),
+        Raw::Number(_) => {
+            return Err("must be a list of texts, such as [\"10.0.0.0/8\", \"jobs.internal\"]".into());
+        }
+    };
+    texts.into_iter().map(str::parse).collect()
 }
 
 pub(super) fn number(raw: &Raw) -> Result<u64, String> {

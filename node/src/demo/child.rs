@@ -6,6 +6,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use crate::dispatch::egress::Rules;
+
 /// A node, running or dead.
 #[derive(Debug)]
 pub(super) struct Node {
@@ -37,14 +39,18 @@ impl Node {
             process: None,
         };
         let peers: Vec<String> = all.iter().map(|ports| format!("\"127.0.0.1:{}\"", ports.peer)).collect();
+        // The receiver is on this machine, and whatever a crontab of the user's calls may be near.
+        let allow: Vec<String> =
+            Rules::for_this_machine().allow.iter().map(|entry| format!("\"{entry}\"")).collect();
         fs::write(
             &node.config,
             format!(
                 "data_dir = {data:?}\n\n[api]\nlisten = \"127.0.0.1:{}\"\n\n[peer]\nlisten = \"127.0.0.1:{}\"\n\n\
-                 [cluster]\nname = \"demo\"\npeers = [{}]\n",
+                 [cluster]\nname = \"demo\"\npeers = [{}]\n\n[egress]\nallow = [{}]\n",
                 ports.api,
                 ports.peer,
                 peers.join(", "),
+                allow.join(", "),
                 data = node.data.display().to_string(),
             ),
         )?;

@@ -97,8 +97,8 @@ pub(super) fn import(file: Option<&Path>, url: &str, now: Timestamp) -> Result<I
     if import.schedules.is_empty() {
         bail!("the crontab holds nothing that could be carried over");
     }
-    for found in &mut import.schedules {
-        found.draft.target.webhook.timeout = Some(ATTEMPT_LIMIT.into());
+    for webhook in import.schedules.iter_mut().filter_map(|found| found.draft.webhook_mut()) {
+        webhook.timeout = Some(ATTEMPT_LIMIT.into());
     }
     Ok(import)
 }

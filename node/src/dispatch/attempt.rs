@@ -1,5 +1,5 @@
-//! One attempt: from its lease to its report. It holds a seat while the request is under way and a claim until the report
-//! is settled, or nobody would take it any more.
+//! One attempt: from its lease to its report. It holds a seat while the request is under way, and a claim until the report
+//! is settled, or nobody would take it any more, and this node's machine knows ([`super::unheard`]).
 
 use std::time::{Duration, Instant};
 
@@ -12,9 +12,10 @@ use super::breaker::Ended;
 use super::desk::Place;
 use super::stops::Word;
 use super::webhook::{Order, Sent};
-use super::webhook_of;
+use super::{unheard, webhook_of};
 
-/// What must be left of a lease when a request is over, to say what came of it.
+/// What must be left of a lease when a request is over, to say what came of it; of a lease that a deadline cuts short at
+/// least a quarter.
 const REPORTING: Duration = Duration::from_secs(2);
 /// A request that could take no longer than this is not worth sending.
 const LEAST: Duration = Duration::from_millis(100);
@@ -30,7 +31,9 @@ pub(super) struct Attempt {
 impl Attempt {
     /// Sends, and brings to the log what came of it.
     pub(super) async fn run(mut self, tools: Tools) {
-        let Some(Sent { report, host }) = self.report(&tools).await else { return self.gave_up(&tools) };
+        let Some(Sent { report, host }) = self.report(&tools).await else {
+            return self.gave_up(&tools).await;
+        };
         tools.metrics.attempted(report.verdict);
         self.place.seat.ended(host);
         let ends_at = self.ends_at();
@@ -52,7 +55,9 @@ impl Attempt {
                 tools.metrics.dropped_reports(1);
             }
         }
-        drop((under_way, claim));
+        drop(under_way);
+        unheard::is_over(firing.id, self.lease.attempt, &tools).await;
+        drop(claim);
     }
 
     /// What came of it; `None` when there is nobody to tell any more. A request that is under way is cut off when its
@@ -71,25 +76,32 @@ impl Attempt {
     }
 
     /// Its token is dead: a report would be refused.
-    fn gave_up(self, tools: &Tools) {
+    async fn gave_up(self, tools: &Tools) {
         tools.metrics.aborted();
-        let Place { firing, name, .. } = self.place;
+        let Place { firing, seat, claim, name } = self.place;
+        drop(seat);
         tracing::debug!(
             schedule = %name, firing = %firing.id, attempt = self.lease.attempt.0, "request given up, its firing is over"
         );
+        unheard::is_over(firing.id, self.lease.attempt, tools).await;
+        drop(claim);
     }
 
     /// When the lease is over, on the monotonic clock, counted from before anybody else can count it from.
     fn ends_at(&self) -> Instant {
-        let lasts = self.lease.until.since(self.lease.begun_at);
-        self.asked_at + Duration::from_millis(lasts.as_millis())
+        self.asked_at + self.lasts()
+    }
+
+    fn lasts(&self) -> Duration {
+        Duration::from_millis(self.lease.until.since(self.lease.begun_at).as_millis())
     }
 
     /// How long the request may take: the target's timeout, or less when a deadline cuts the lease short. `None` when the
     /// lease is nearly over.
     fn within(&self) -> Option<Duration> {
         let timeout = Duration::from_millis(webhook_of(&self.place.firing)?.timeout.as_millis());
-        let left = self.ends_at().saturating_duration_since(Instant::now()).checked_sub(REPORTING)?;
+        let reporting = REPORTING.min(self.lasts() / 4);
+        let left = self.ends_at().saturating_duration_since(Instant::now()).checked_sub(reporting)?;
         (left >= LEAST.min(timeout)).then(|| timeout.min(left))
     }
 

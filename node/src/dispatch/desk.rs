@@ -184,15 +184,23 @@ impl Desk {
             }
             let own = taken.and_then(|taken| taken.of.get(&uid)).copied().unwrap_or(0);
             let most = share.saturating_sub(own).min(room);
+            if most == 0 {
+                found.full = true;
+                continue;
+            }
             let ready = machine.due().sends().of_lane(host, uid).take_while(|(at, _)| *at <= now);
-            // A claim is about to go: the machine knows more than the desk has heard.
-            let (claimed, free): (Vec<_>, Vec<_>) = ready
-                .take(most + self.limits.in_flight.min(SCAN))
-                .partition(|(_, id)| book.claims.contains_key(id));
-            found.full |= !claimed.is_empty() || free.len() > most;
-            let free = free.into_iter().take(most);
+            // A claim is about to go: the machine knows more than the desk has heard. There are as few as there are seats,
+            // so that no more of a long backlog is passed than is taken.
+            let claimed = |id: &FiringId| book.claims.contains_key(id);
+            let mut free = ready.filter(|(_, id)| {
+                found.full |= claimed(id);
+                !claimed(id)
+            });
             let before = found.candidates.len();
-            found.candidates.extend(free.map(|(at, id)| (at, id, host.clone())));
+            found.candidates.extend(free.by_ref().take(most).map(|(at, id)| (at, id, host.clone())));
+            let more = free.next().is_some();
+            drop(free);
+            found.full |= more;
             room -= found.candidates.len() - before;
         }
     }

@@ -1,7 +1,7 @@
 //! A firing as an HTTP request: what is sent, and how its answer is read.
 //!
 //! No redirect is followed, no proxy of the environment used, nothing tried again in here: the machine decides about
-//! tries. The connection is kept for the next firing.
+//! tries. The connection is kept for the next firing. Nothing is connected to that [`Egress`] has not let pass.
 
 mod body;
 pub mod cloud_events;
@@ -9,6 +9,7 @@ mod headers;
 mod output;
 
 use std::error::Error as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use campanile_core::attempt::{Lease, MAX_OUTPUT, Report};
@@ -18,10 +19,11 @@ use campanile_core::id::NodeId;
 use campanile_core::machine::Machine;
 use campanile_core::secret::SecretText;
 use campanile_core::time::Timestamp;
-use reqwest::{Client, Method, RequestBuilder, Response};
+use reqwest::{Client, Method, RequestBuilder, Response, Url};
 
 use super::breaker::Ended;
 use super::classify::{self, Failure};
+use super::egress::{Egress, Guarded, Unresolved, Way};
 use super::sign::SigningKey;
 use super::webhook_of;
 use crate::clock::Clock;
@@ -35,7 +37,9 @@ const IDLE_LIMIT: Duration = Duration::from_secs(4);
 /// Sends requests. Clones share their connections.
 #[derive(Debug, Clone)]
 pub struct Sender {
-    http: Client,
+    egress: Arc<Egress>,
+    out: Client,
+    beside: Client,
 }
 
 /// One request to make.
@@ -68,36 +72,30 @@ pub struct Sent {
 pub struct Unusable(String);
 
 impl Sender {
-    /// A sender, and a warning when this machine has no certificates to judge `https` receivers by.
+    /// A sender to what `egress` lets pass, and a warning when this machine has no certificates to judge `https`
+    /// receivers by.
     ///
     /// # Errors
     /// [`Unusable`] when there is no cryptography.
-    pub fn new() -> Result<(Self, Option<String>), Unusable> {
+    pub fn new(egress: Arc<Egress>) -> Result<(Self, Option<String>), Unusable> {
         // An error says that one is installed already, which is what is wanted.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let error = match builder().build() {
-            Ok(http) => return Ok((Self { http }, None)),
-            Err(error) => chain(&error),
-        };
-        let http =
-            builder().tls_certs_only(std::iter::empty()).build().map_err(|error| Unusable(chain(&error)))?;
-        let warning = format!(
-            "https receivers will fail, this machine has no CA certificates ({error}): install ca-certificates"
-        );
-        Ok((Self { http }, Some(warning)))
+        let (out, warning) = client(&egress, Way::Out)?;
+        let (beside, _) = client(&egress, Way::Beside)?;
+        Ok((Self { egress, out, beside }, warning))
     }
 
     /// Sends, signed with the secret that the target names as `machine` has it, waits for the answer, and says what came of
     /// it.
     pub async fn send(&self, order: Order<'_>, machine: &Machine, clock: Clock) -> Sent {
         let sent_at = clock.now();
-        let request = match self.request(order, machine, sent_at) {
+        let request = match self.request(order, machine, sent_at).await {
             Ok(request) => request,
             Err(why) => return failure(Failure::Impossible, why, sent_at),
         };
         let mut response = match request.send().await {
             Ok(response) => response,
-            Err(error) => return failure(kind_of(&error), chain(&error.without_url()), sent_at),
+            Err(error) => return failure(kind_of(&error), told(error), sent_at),
         };
         let status = response.status().as_u16();
         let verdict = classify::answered(status, retry_after(&response), clock.now());
@@ -108,18 +106,24 @@ impl Sender {
         Sent { report, host: Ended::Answered }
     }
 
-    fn request(
+    /// The client does not ask its resolver for a literal, so the URL is judged here, each time.
+    async fn request(
         &self,
         order: Order<'_>,
         machine: &Machine,
         sent_at: Timestamp,
     ) -> Result<RequestBuilder, String> {
         let webhook = webhook_of(order.firing).ok_or("it stands in a queue")?;
+        let url = Url::parse(&webhook.url).map_err(|error| error.to_string())?;
+        let http = match self.egress.judge(&url).await.map_err(|refused| refused.to_string())? {
+            Way::Out => &self.out,
+            Way::Beside => &self.beside,
+        };
         let method = Method::from_bytes(webhook.method.as_bytes()).map_err(|error| error.to_string())?;
         let body = body::of(order.firing);
         let keys = keys(webhook, machine, sent_at)?;
         let headers = headers::of(order, webhook, &keys, sent_at.as_millis().div_euclid(1_000), &body)?;
-        let request = self.http.request(method, &*webhook.url).timeout(order.within).headers(headers);
+        let request = http.request(method, url).timeout(order.within).headers(headers);
         Ok(if body.is_empty() { request } else { request.body(body) })
     }
 }
@@ -133,8 +137,22 @@ fn keys(webhook: &Webhook, machine: &Machine, now: Timestamp) -> Result<Vec<Sign
     secret.signing(now).map(key).collect()
 }
 
-fn builder() -> reqwest::ClientBuilder {
+fn client(egress: &Arc<Egress>, way: Way) -> Result<(Client, Option<String>), Unusable> {
+    let error = match builder(egress, way).build() {
+        Ok(http) => return Ok((http, None)),
+        Err(error) => chain(&error),
+    };
+    let without = builder(egress, way).tls_certs_only(std::iter::empty());
+    let http = without.build().map_err(|error| Unusable(chain(&error)))?;
+    let warning = format!(
+        "https receivers will fail, this machine has no CA certificates ({error}): install ca-certificates"
+    );
+    Ok((http, Some(warning)))
+}
+
+fn builder(egress: &Arc<Egress>, way: Way) -> reqwest::ClientBuilder {
     Client::builder()
+        .dns_resolver(Guarded { egress: Arc::clone(egress), way })
         .user_agent(concat!("campanile/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_LIMIT)
         .pool_idle_timeout(IDLE_LIMIT)
@@ -173,6 +191,14 @@ fn kind_of(error: &reqwest::Error) -> Failure {
 
 fn retry_after(response: &Response) -> Option<&str> {
     response.headers().get("retry-after")?.to_str().ok()
+}
+
+/// What failed, for the attempt. A name that may not be called is told without the layers that the reason came through.
+fn told(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let causes = std::iter::successors(error.source(), |error| (*error).source());
+    let resolving = causes.filter_map(|cause| cause.downcast_ref::<Unresolved>()).next();
+    resolving.map_or_else(|| chain(&error), ToString::to_string)
 }
 
 /// An error with what caused it, as one line.

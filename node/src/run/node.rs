@@ -24,6 +24,7 @@ use crate::auth;
 use crate::clock::Clock;
 use crate::clock::guard::Guard;
 use crate::config::Config;
+use crate::dispatch::egress::{Egress, Members};
 use crate::dispatch::{self, Desk, Limits, Tools, webhook};
 use crate::http::{self, App};
 use crate::leader::{self, Duties, Stop};
@@ -94,15 +95,15 @@ impl Node {
         api: TcpListener,
     ) -> Result<Self, Failure> {
         let (metrics, clock) = (Metrics::new(), clocks.clock());
+        let egress = Arc::new(Egress::new(config.egress.clone(), members(config, &consensus)));
         let plan =
             plan::Options { failover_grace: config.cluster.failover_grace, ..plan::Options::default() };
         let cluster = Arc::new(Cluster::new(config.cluster.name.clone(), consensus.clone(), clocks.clone()));
         let records = records(config, &consensus)?;
         let (stopping, stop, close_api) = (Stopping::default(), Stop::default(), CancellationToken::new());
-        let service =
-            service(clock, plan, records.clone(), Arc::clone(&cluster)).counting(Arc::clone(&metrics));
-        let service = Arc::new(service);
-        let tools = tools(config, clock, &metrics, &service)?;
+        let service = service(clock, plan, records.clone(), Arc::clone(&cluster));
+        let service = Arc::new(service.counting(Arc::clone(&metrics)).guarded(Arc::clone(&egress)));
+        let tools = tools(config, clock, &metrics, &egress, &service)?;
         let app = App {
             service,
             gate: Some(auth::gate(config.api.token.clone())),
@@ -224,8 +225,27 @@ fn options(config: &Config, clock: Clock, guard: Guard) -> Options {
     }
 }
 
-fn tools(config: &Config, clock: Clock, metrics: &Arc<Metrics>, service: &Service) -> Result<Tools, Failure> {
-    let (sender, warning) = webhook::Sender::new()
+/// Where the nodes listen: as the membership and the configuration say, and where this one does, which may be behind
+/// another address.
+fn members(config: &Config, consensus: &Consensus) -> Members {
+    let own = [config.api.listen.to_string(), config.peer.listen.to_string(), config.api.advertise.clone()];
+    let own: Vec<String> = own.into_iter().chain(config.cluster.peers.iter().cloned()).collect();
+    let consensus = consensus.clone();
+    Arc::new(move || {
+        let members = consensus.status().members.into_iter();
+        let addresses = members.flat_map(|member| [member.peer.peer_address, member.peer.api_address]);
+        own.iter().cloned().chain(addresses).collect()
+    })
+}
+
+fn tools(
+    config: &Config,
+    clock: Clock,
+    metrics: &Arc<Metrics>,
+    egress: &Arc<Egress>,
+    service: &Service,
+) -> Result<Tools, Failure> {
+    let (sender, warning) = webhook::Sender::new(Arc::clone(egress))
         .map_err(|error| Failure::Usage(format!("{error}: install ca-certificates")))?;
     if let Some(warning) = warning {
         tracing::warn!(warning);

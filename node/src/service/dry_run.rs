@@ -69,6 +69,7 @@ impl Service {
         let (next, cut) = upcoming(&series, &definition.specs, now, DEFAULT_COUNT, bounds.deadline);
         let mut warnings = self.warnings(machine, current, definition)?;
         warnings.extend(lint::of_change(current));
+        warnings.extend(lint::of_actions(machine, definition));
         warnings.extend(cut.then(|| lint::cut_short(next.len())));
         Ok(DryRun {
             change: change_word(change(current, definition)).into(),

@@ -13,8 +13,10 @@ use campanile_core::series::{BadSpec, List, Series};
 use campanile_core::spec::{Exclusion, Spec};
 use campanile_core::state::State;
 use campanile_core::time::Timestamp;
+use url::Url;
 
 use super::Service;
+use crate::dispatch::egress::Refused;
 use crate::problem::{Code, Flaw, Problem};
 use crate::wire::draft;
 
@@ -33,6 +35,33 @@ impl Service {
         if !unknown.is_empty() {
             return unknown;
         }
+        let mut flaws = self.judge_targets(current, definition);
+        flaws.extend(self.judge_times(machine, current, definition));
+        flaws
+    }
+
+    /// What is sent is judged again, by the addresses that its names have then. Targets that stood there before are not
+    /// judged here: it would forbid every other edit, after a change of this node's configuration.
+    fn judge_targets(&self, current: Option<&Schedule>, definition: &Definition) -> Vec<Flaw> {
+        let Some(egress) = &self.egress else { return Vec::new() };
+        let known = current.into_iter().flat_map(|current| targets(&current.definition));
+        let known: Vec<&Target> = known.map(|(_, target)| target).collect();
+        let new = targets(definition).filter(|(_, target)| !known.contains(target));
+        new.filter_map(|(pointer, target)| {
+            let Target::Webhook(webhook) = target else { return None };
+            let judged = Url::parse(&webhook.url).map(|url| egress.judge_url(&url));
+            let Ok(Err(Refused { detail, hint })) = judged else { return None };
+            Some(Flaw { pointer: format!("{pointer}/webhook/url"), detail, hint, column: None })
+        })
+        .collect()
+    }
+
+    fn judge_times(
+        &self,
+        machine: &Machine,
+        current: Option<&Schedule>,
+        definition: &Definition,
+    ) -> Vec<Flaw> {
         let now = self.now().max(machine.clock());
         if current.is_some_and(|current| same_times(&current.definition, definition)) {
             // It was judged when it came; what has become past or used up meanwhile does not make it wrong.
@@ -67,8 +96,8 @@ impl Service {
     }
 }
 
-/// The places that name a secret which does not exist.
-fn unknown_secrets(state: &State, definition: &Definition) -> Vec<Flaw> {
+/// Every target of a definition, with the place where it stands.
+fn targets(definition: &Definition) -> impl Iterator<Item = (&'static str, &Target)> {
     let Definition { target, on_failure, on_success, .. } = definition;
     [
         ("/target", Some(target)),
@@ -76,16 +105,22 @@ fn unknown_secrets(state: &State, definition: &Definition) -> Vec<Flaw> {
         ("/on_success", on_success.as_deref().and_then(Action::target)),
     ]
     .into_iter()
-    .filter_map(|(place, target)| {
-        let name = target.and_then(Target::secret)?;
-        state.secret(name).is_none().then(|| Flaw {
-            pointer: format!("{place}/webhook/secret_ref"),
-            detail: format!("there is no secret {name:?}"),
-            hint: format!("put the secret first: PUT /v1/secrets/{name}"),
-            column: None,
+    .filter_map(|(place, target)| Some((place, target?)))
+}
+
+/// The places that name a secret which does not exist.
+fn unknown_secrets(state: &State, definition: &Definition) -> Vec<Flaw> {
+    targets(definition)
+        .filter_map(|(place, target)| {
+            let name = target.secret()?;
+            state.secret(name).is_none().then(|| Flaw {
+                pointer: format!("{place}/webhook/secret_ref"),
+                detail: format!("there is no secret {name:?}"),
+                hint: format!("put the secret first: PUT /v1/secrets/{name}"),
+                column: None,
+            })
         })
-    })
-    .collect()
+        .collect()
 }
 
 /// Whether both have the same instants by the same words. A past `at` that the catch-up window reaches only now is judged

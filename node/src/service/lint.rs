@@ -1,10 +1,11 @@
 //! What is allowed and often not meant, of a whole definition: the lint of its texts, and what its parts do to each other.
 
 use campanile_core::cron::{CronWarning, instant_text};
-use campanile_core::definition::{Definition, Jitter};
+use campanile_core::definition::{Action, Definition, Jitter};
 use campanile_core::schedule::{Schedule, State};
 use campanile_core::series::{Series, Texts};
 use campanile_core::spec::Spec;
+use campanile_core::state::State as MachineState;
 use campanile_core::time::{Span, Timestamp};
 
 use crate::wire::schedule::Warning;
@@ -64,6 +65,21 @@ pub(super) fn of_change(current: Option<&Schedule>) -> Option<Warning> {
         )),
         State::Active | State::Parked { .. } | State::Finished => None,
     }
+}
+
+/// That a schedule which is to follow does not exist; it may come later, or its name is misspelt.
+pub(super) fn of_actions<'a>(
+    state: &'a MachineState,
+    definition: &'a Definition,
+) -> impl Iterator<Item = Warning> + 'a {
+    let Definition { on_failure, on_success, .. } = definition;
+    [("/on_failure/schedule", on_failure), ("/on_success/schedule", on_success)].into_iter().filter_map(
+        |(pointer, action)| {
+            let name = action.as_deref().and_then(Action::schedule)?;
+            let message = format!("there is no schedule {name}: nothing follows until there is one");
+            state.named(name).is_none().then(|| warning("no_such_schedule", pointer, message))
+        },
+    )
 }
 
 /// A list that was ended before it was whole.

@@ -47,8 +47,11 @@ impl Service {
         let Definition { specs, exclude, .. } = &*schedule.definition;
         let text = english::describe(specs, exclude, self.planner().texts());
         // What cannot be evaluated is parked, and its note says why.
-        let warnings = (depth == Depth::Whole)
-            .then(|| self.warnings(machine, Some(schedule), &schedule.definition).unwrap_or_default());
+        let warnings = (depth == Depth::Whole).then(|| {
+            let told = self.warnings(machine, Some(schedule), &schedule.definition);
+            let follow = lint::of_actions(machine, &schedule.definition);
+            told.unwrap_or_default().into_iter().chain(follow).collect()
+        });
         let (note, until) = match &schedule.state {
             State::Active | State::Finished => (None, None),
             State::Paused { note, until } => (Some(note), *until),

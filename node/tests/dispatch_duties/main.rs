@@ -5,6 +5,7 @@
 
 mod bounds;
 mod delivery;
+mod egress;
 mod local;
 mod office;
 mod receiver;

@@ -54,16 +54,21 @@ struct Recorder {
 impl Receiver {
     /// Answers at once.
     pub(crate) async fn start(script: Script) -> Self {
-        Self::with(script, Semaphore::MAX_PERMITS).await
+        Self::at("127.0.0.1:0", script).await
+    }
+
+    /// Answers at once, at that address.
+    pub(crate) async fn at(address: &str, script: Script) -> Self {
+        Self::with(address, script, Semaphore::MAX_PERMITS).await
     }
 
     /// Answers nothing until it is let go.
     pub(crate) async fn held(script: Script) -> Self {
-        Self::with(script, 0).await
+        Self::with("127.0.0.1:0", script, 0).await
     }
 
-    async fn with(script: Script, permits: usize) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    async fn with(address: &str, script: Script, permits: usize) -> Self {
+        let listener = TcpListener::bind(address).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let state = Arc::new(Recorder {
             script,
@@ -75,6 +80,11 @@ impl Receiver {
         let router = Router::new().fallback(any(receive)).with_state(Arc::clone(&state));
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { url, state }
+    }
+
+    /// The port of its address.
+    pub(crate) fn port(&self) -> u16 {
+        self.url.rsplit_once(':').unwrap().1.parse().unwrap()
     }
 
     /// Answers so many more.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use campanile::clock::Clock;
+use campanile::dispatch::egress::{Egress, Rules};
 use campanile::dispatch::{Desk, Limits, Tools, webhook};
 use campanile::leader::office::Office;
 use campanile::leader::{self, Duties, Stop};
@@ -51,9 +52,18 @@ impl Stage {
     }
 
     pub(crate) fn with(limits: Limits) -> Self {
+        Self::of(limits, Egress::new(Rules::for_this_machine(), Arc::new(Vec::new)))
+    }
+
+    /// A stage whose sender may call what `egress` lets pass.
+    pub(crate) fn behind(egress: Egress) -> Self {
+        Self::of(Limits { in_flight: 256, per_host: 64 }, egress)
+    }
+
+    fn of(limits: Limits, egress: Egress) -> Self {
         let log = Log::new();
         let office = log.elect(1);
-        let (sender, _) = webhook::Sender::new().unwrap();
+        let (sender, _) = webhook::Sender::new(Arc::new(egress)).unwrap();
         let metrics = Metrics::new();
         let clock = Clock::system();
         let tools = Tools {

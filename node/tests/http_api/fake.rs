@@ -13,6 +13,7 @@ use axum::body::Body as HttpBody;
 use axum::http::{Request, StatusCode};
 use bytes::Bytes;
 use campanile::clock::Clock;
+use campanile::dispatch::egress::{Egress, Rules};
 use campanile::http::{App, Forwarded, Gate, forwarded, router};
 use campanile::leader::Backfills;
 use campanile::metrics::Metrics;
@@ -221,7 +222,10 @@ impl Api {
         let within = Duration::from_millis(500);
         let options = Options { write_within: within, read_within: within, ..Options::default() };
         let app = App {
-            service: Arc::new(Service::new(node.clone(), records, Arc::new(move || clock.now()), options)),
+            service: Arc::new(
+                Service::new(node.clone(), records, Arc::new(move || clock.now()), options)
+                    .guarded(Arc::new(Egress::new(Rules::default(), Arc::new(Vec::new)))),
+            ),
             gate,
             metrics: Arc::new(|| "# EOF\n".into()),
             not_ready: Arc::new(Vec::new),

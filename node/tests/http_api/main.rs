@@ -10,6 +10,7 @@ mod cli_sets;
 #[path = "../cli_support/mod.rs"]
 mod cli_support;
 mod dry_run;
+mod egress;
 mod export;
 mod fake;
 mod firings;

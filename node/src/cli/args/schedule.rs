@@ -153,6 +153,7 @@ pub struct SetArgs {
 /// `campanile schedule create`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("when").required(true).multiple(true).args(["cron", "every", "at"]))]
+#[command(group = ArgGroup::new("where").required(true).args(["url", "queue"]))]
 pub struct CreateArgs {
     /// Its name
     #[arg(value_name = "NAME", value_parser = name)]
@@ -171,8 +172,14 @@ pub struct CreateArgs {
     pub at: Vec<Timestamp>,
     /// The webhook to call
     #[arg(long, value_name = "URL")]
-    pub url: String,
-    /// Its method; POST when it is left out
+    pub url: Option<String>,
+    /// The queue to put each firing into, from which workers lease it
+    #[arg(long, value_name = "QUEUE", conflicts_with_all = ["method", "header", "attempt_timeout"])]
+    pub queue: Option<String>,
+    /// Its priority in the queue, -100 to 100; higher ones are leased first
+    #[arg(long, value_name = "N", requires = "queue", allow_hyphen_values = true)]
+    pub priority: Option<i8>,
+    /// The method of the request; POST when it is left out
     #[arg(long, value_name = "METHOD")]
     pub method: Option<String>,
     /// A header to send, as `name: value`

@@ -4,7 +4,7 @@ use campanile_core::cron::{instant_text, parse_instant};
 use campanile_core::definition::ScheduleName;
 
 use super::{executor, tilde};
-use crate::client::draft::{Draft, RetryDraft, SpecDraft};
+use crate::client::draft::{Draft, RetryDraft, SpecDraft, TargetDraft};
 use crate::import::names::{Names, segment_from};
 use crate::import::robfig::{self, Dialect};
 use crate::import::tree::Fields;
@@ -40,7 +40,7 @@ pub(super) fn carry(mut job: Fields<'_>, settings: &Settings, names: &mut Names,
         import.remark(at, Weight::Advice, detail, "");
     }
     let mut draft = Draft::new(&name, vec![spec], "");
-    draft.target.webhook = run.webhook;
+    draft.target = TargetDraft::Webhook(run.webhook);
     draft.payload = run.payload;
     about(&mut job, settings, &mut draft, import);
     policies(&mut job, &mut draft, import);

@@ -181,7 +181,9 @@ fn suspended(spec: &mut Fields<'_>, name: &ScheduleName, import: &mut Import) ->
 fn active_deadline(job: &mut Fields<'_>, draft: &mut Draft, import: &mut Import) -> Option<u64> {
     let (seconds, at) = job.number("activeDeadlineSeconds", import)?;
     let asked = Span::from_secs(seconds.max(1));
-    draft.target.webhook.timeout = Some(asked.min(LONGEST_ATTEMPT).to_string());
+    if let Some(webhook) = draft.webhook_mut() {
+        webhook.timeout = Some(asked.min(LONGEST_ATTEMPT).to_string());
+    }
     let (detail, hint) = if asked > LONGEST_ATTEMPT {
         let detail =
             format!("activeDeadlineSeconds is {asked}, and one attempt takes at most {LONGEST_ATTEMPT}");

@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
 use campanile_core::definition::{
-    AfterCompletion, CatchUp, CatchUpMode, Delivery, Jitter, Overlap, Policy, RetryPolicy, Target, Webhook,
+    Action, AfterCompletion, CatchUp, CatchUpMode, Delivery, Jitter, Overlap, Policy, QueueTarget,
+    RetryPolicy, Target, Webhook,
 };
 use campanile_core::spec::{CronSpec, Exclusion, RuleSpec};
 use campanile_core::time::Span;
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
+use serde_json::{Value, json};
 use utoipa::PartialSchema;
 
 use super::*;
@@ -104,34 +106,48 @@ fn policy() -> impl Strategy<Value = Policy> {
             factor,
             until_next,
         }),
-        of(1..u32::MAX),
+        (of(1..u32::MAX), of(span(1_000..2_592_000_001))),
     )
-        .prop_map(|(overlap, after_completion, catch_up, delivery, retry, pause_after_failures)| {
-            Policy {
-                overlap: overlap.0,
-                queue_limit: overlap.1,
-                jitter: overlap.2,
-                after_completion,
-                catch_up,
-                delivery,
-                retry,
-                pause_after_failures,
-            }
+        .prop_map(|(overlap, after_completion, catch_up, delivery, retry, limits)| Policy {
+            overlap: overlap.0,
+            queue_limit: overlap.1,
+            jitter: overlap.2,
+            after_completion,
+            catch_up,
+            delivery,
+            retry,
+            pause_after_failures: limits.0,
+            deadline: limits.1,
         })
 }
 
-fn target() -> impl Strategy<Value = Target> {
+fn webhook() -> impl Strategy<Value = Target> {
     let headers = prop::collection::btree_map("x-[a-z0-9]{1,12}", "[!-~]{0,20}", 0..4);
     let method = select(vec!["POST", "PUT", "PATCH", "GET", "DELETE"]);
-    (method, headers, span(100..3_600_001)).prop_map(|(method, headers, timeout)| {
+    let secret = (of("[a-z0-9-]{1,20}"), any::<bool>());
+    (method, headers, span(100..3_600_001), secret).prop_map(|(method, headers, timeout, signed)| {
         let boxed = |(key, value): (String, String)| (key.into(), value.into());
         Target::Webhook(Box::new(Webhook {
             url: "https://jobs.internal/run?a=b#c".into(),
             method: method.into(),
             headers: headers.into_iter().map(boxed).collect(),
             timeout,
+            secret: signed.0.map(Arc::from),
+            cloud_events: signed.1,
         }))
     })
+}
+
+fn target() -> impl Strategy<Value = Target> {
+    let queue = ("[a-z0-9.-]{1,20}", -100..=100_i8);
+    let queue =
+        queue.prop_map(|(queue, priority)| Target::Queue(QueueTarget { queue: queue.into(), priority }));
+    prop_oneof![webhook(), queue]
+}
+
+fn action() -> impl Strategy<Value = Option<Box<Action>>> {
+    let schedule = select(vec!["a/c", "other/b"]).prop_map(|name| ScheduleName::parse(name).unwrap());
+    of(prop_oneof![target().prop_map(Action::Notify), schedule.prop_map(Action::Trigger)].prop_map(Box::new))
 }
 
 prop_compose! {
@@ -146,6 +162,7 @@ prop_compose! {
         window in (of(instant()), 0..1_000_000_000_i64, any::<bool>()),
         max_firings in of(1..i64::MAX as u64),
         policy in policy(),
+        actions in (action(), action()),
     ) -> Definition {
         let end_at = window.2.then(|| {
             Timestamp::from_millis(window.0.map_or(0, Timestamp::as_millis) + window.1)
@@ -164,6 +181,8 @@ prop_compose! {
             window: Window { start_at: window.0, end_at },
             max_firings,
             policy: Arc::new(policy),
+            on_failure: actions.0,
+            on_success: actions.1,
         }
     }
 }
@@ -181,7 +200,7 @@ proptest! {
         let shown = Shown::from(&definition);
         let mut read: Shown = serde_json::from_str(&serde_json::to_string(&shown).unwrap()).unwrap();
         // A reader that is typed takes a payload as a tree, which keeps its values and not its digits.
-        let tree = |payload: &str| serde_json::from_str::<serde_json::Value>(payload).ok();
+        let tree = |payload: &str| serde_json::from_str::<Value>(payload).ok();
         prop_assert_eq!(tree(&read.payload.0), tree(&shown.payload.0));
         read.payload = shown.payload.clone();
         prop_assert_eq!(read, shown);
@@ -194,10 +213,10 @@ fn the_schema_lists_what_is_read() {
     let listed: BTreeSet<&str> =
         schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
 
-    let nothing = serde_json::Value::Object(serde_json::Map::new());
+    let nothing = Value::Object(serde_json::Map::new());
     let mut flaws = Flaws::default();
     let mut fields = Fields::of(&nothing, "", &mut flaws).unwrap();
-    read_fields(&mut fields, "", &mut flaws);
+    read_fields(&mut fields, &name(), "", &mut flaws);
     let beside = ["automatic_backfill"].into_iter().chain(READ_ONLY).collect();
     let known: BTreeSet<&str> = fields.known().iter().copied().collect();
     assert_eq!(known.difference(&beside).copied().collect::<BTreeSet<_>>(), listed);
@@ -209,4 +228,94 @@ fn automatic_backfill_is_another_spelling_of_all_and_unlimited() {
     let text = br#"{"specs": [{"every": "1m"}], "target": {"webhook": {"url": "http://a"}}, "automatic_backfill": true}"#;
     let definition = read(&Body::parse(text).unwrap(), &name()).unwrap();
     assert_eq!(definition.policy.catch_up, CatchUp { mode: CatchUpMode::All, window: None });
+}
+
+/// A schedule every minute with these fields beside.
+fn given(more: Value) -> Result<Definition, Problem> {
+    let mut body = json!({"specs": [{"every": "1m"}], "target": {"webhook": {"url": "http://a"}}});
+    more.as_object().unwrap().iter().for_each(|(field, value)| body[field] = value.clone());
+    read(&Body::from_value(body), &name())
+}
+
+#[test]
+fn the_key_of_a_queue_target_may_stand_in_it_or_beside_it() {
+    let queue = |key: Value| json!({"queue": {"name": "batch", "concurrency_key": key}});
+    for more in [
+        json!({"target": queue(json!("k"))}),
+        json!({"target": queue(Value::Null), "concurrency_key": "k"}),
+        json!({"target": queue(json!("k")), "concurrency_key": "k"}),
+    ] {
+        let definition = given(more).unwrap();
+        assert_eq!(definition.concurrency_key.as_deref(), Some("k"));
+        let shown = serde_json::to_value(Shown::from(&definition)).unwrap();
+        assert_eq!(
+            shown["target"],
+            json!({"queue": {"name": "batch", "priority": 0, "concurrency_key": "k"}})
+        );
+        assert_eq!(shown["concurrency_key"], Value::Null);
+    }
+}
+
+#[test]
+fn a_schedule_that_follows_is_named_whole_or_in_the_same_namespace() {
+    for (given_name, meant) in [("c", "a/c"), ("other/c", "other/c")] {
+        let definition = given(json!({"on_success": {"schedule": given_name}})).unwrap();
+        let meant = Action::Trigger(ScheduleName::parse(meant).unwrap());
+        assert_eq!(definition.on_success.as_deref(), Some(&meant));
+        assert_eq!(definition.on_failure, None);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_targets_and_actions_is_told_where_it_stands() {
+    let long = "k".repeat(201);
+    for (more, pointer) in [
+        (json!({"target": {"webhook": {"url": "http://a"}, "queue": {"name": "b"}}}), "/target"),
+        (json!({"target": {"webhook": null}}), "/target"),
+        (json!({"target": {"queue": {}}}), "/target/queue/name"),
+        (json!({"target": {"queue": {"name": "a b"}}}), "/target/queue/name"),
+        (json!({"target": {"queue": {"name": "b", "priority": 101}}}), "/target/queue/priority"),
+        (json!({"target": {"queue": {"name": "b", "priority": 1.5}}}), "/target/queue/priority"),
+        (json!({"target": {"queue": {"name": "b", "prio": 1}}}), "/target/queue/prio"),
+        (
+            json!({"target": {"queue": {"name": "b", "concurrency_key": "x"}}, "concurrency_key": "y"}),
+            "/concurrency_key",
+        ),
+        (
+            json!({"target": {"queue": {"name": "b", "concurrency_key": long}}}),
+            "/target/queue/concurrency_key",
+        ),
+        (json!({"target": {"queue": {"name": "b"}}, "concurrency_key": long}), "/concurrency_key"),
+        (
+            json!({"target": {"webhook": {"url": "http://a", "secret_ref": "a/b"}}}),
+            "/target/webhook/secret_ref",
+        ),
+        (
+            json!({"target": {"webhook": {"url": "http://a", "cloud_events": "yes"}}}),
+            "/target/webhook/cloud_events",
+        ),
+        (json!({"deadline": "31d"}), "/deadline"),
+        (json!({"deadline": "10ms"}), "/deadline"),
+        (json!({"deadline": 15}), "/deadline"),
+        (json!({"on_failure": "a/b"}), "/on_failure"),
+        (json!({"on_failure": {}}), "/on_failure"),
+        (json!({"on_failure": {"shedule": "a/b"}}), "/on_failure/shedule"),
+        (json!({"on_failure": {"schedule": "a/b/c"}}), "/on_failure/schedule"),
+        (json!({"on_failure": {"schedule": "a/b", "queue": {"name": "b"}}}), "/on_failure"),
+        (json!({"on_success": {"webhook": {"url": "ftp://a"}}}), "/on_success/webhook/url"),
+        (
+            json!({"on_success": {"webhook": {"url": "http://a", "timeout": "2h"}}}),
+            "/on_success/webhook/timeout",
+        ),
+        (json!({"on_success": {"queue": {"name": ".."}}}), "/on_success/queue/name"),
+        (
+            json!({"on_success": {"queue": {"name": "b", "concurrency_key": "x"}}}),
+            "/on_success/queue/concurrency_key",
+        ),
+    ] {
+        let problem = given(more.clone()).unwrap_err();
+        let pointers: Vec<&str> = problem.errors.iter().map(|flaw| flaw.pointer.as_str()).collect();
+        assert!(pointers.contains(&pointer), "{more}: {pointers:?}");
+        assert!(problem.errors.iter().all(|flaw| !flaw.hint.is_empty()), "{more}");
+    }
 }
