@@ -76,7 +76,7 @@ fn firings_make_sense(machine: &Machine) -> Result<(), String> {
             return Err(format!("{id:?} was decided before its nominal"));
         }
         match &firing.phase {
-            Phase::Running(lease) if lease.until > firing.deadline().max(lease.begun_at.successor()) => {
+            Phase::Running(lease) if lease.until > firing.deadline() => {
                 return Err(format!("the lease of {id:?} goes beyond its deadline"));
             }
             Phase::Running(lease) if lease.attempt != firing.attempt => {

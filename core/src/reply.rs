@@ -133,7 +133,7 @@ pub enum Change {
 pub enum Refused {
     /// The firing is settled, or never was.
     NotLive,
-    /// Another attempt is the current one: the lease was lost.
+    /// The lease was lost: it has ended, or another attempt is the current one.
     OtherAttempt,
     /// It waits for a later instant.
     NotYet(Timestamp),

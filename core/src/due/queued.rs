@@ -100,8 +100,11 @@ impl Queued {
         }
     }
 
-    /// So many of a key may be leased at once. Looks at every key of the queue.
+    /// So many of a key may be leased at once. A change looks at every key of the queue.
     pub(super) fn set_room_of_key(&mut self, queue: &Arc<str>, most: u32) {
+        if most == self.room_of_key(queue) {
+            return;
+        }
         match most {
             1 => self.room_of_key.remove(queue),
             most => self.room_of_key.insert(queue.clone(), most),
@@ -116,8 +119,12 @@ impl Queued {
         keys.iter().for_each(|key| self.choose_first(key));
     }
 
+    fn room_of_key(&self, queue: &str) -> u32 {
+        self.room_of_key.get(queue).copied().unwrap_or(1)
+    }
+
     fn choose_first(&mut self, key: &Key) {
-        let most = self.room_of_key.get(&key.0).copied().unwrap_or(1);
+        let most = self.room_of_key(&key.0);
         let has_room = self.leased_of_key.get(key).copied().unwrap_or(0) < most;
         let first = self.of_key.range((key.clone(), FIRST)..).next().filter(|(of, _)| of == key);
         let wanted = first.filter(|_| has_room).map(|(_, place)| *place);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::Turn;
+use super::{Turn, settle};
 use crate::attempt::{Holder, Lease};
 use crate::command::{Begin, BeginItem, Extend, Take};
 use crate::definition::Target;
@@ -38,6 +38,9 @@ fn begin_one(turn: &mut Turn<'_>, holder: &Holder, item: &BeginItem) -> Result<L
         return Err(Refused::InQueue);
     }
     let firing = firing.clone();
+    if settle::end_overdue(turn, firing.id) {
+        return Err(Refused::NotLive);
+    }
     Ok(give(turn, &firing, holder.clone(), item.ttl))
 }
 
@@ -50,9 +53,20 @@ pub(super) fn take(turn: &mut Turn<'_>, command: &Take) -> Result<Vec<Leased>, R
         };
     }
     let ttl = command.ttl.clamp(LEASE_TTL.0, LEASE_TTL.1);
+    let most = command.most.min(MAX_LEASES);
     let mut leased = Vec::new();
-    while leased.len() < command.most.min(MAX_LEASES) as usize && turn.places < PLACES_PER_ENTRY {
+    // Each look finds one to lease or one to give up; whoever takes pays for a bounded number of the latter.
+    for _ in 0..most + MAX_LEASES {
+        if leased.len() >= most as usize || turn.places >= PLACES_PER_ENTRY {
+            break;
+        }
         let Some(firing) = next_of(turn, &command.queue) else { break };
+        if settle::end_overdue(turn, firing.id) {
+            continue;
+        }
+        if !pay(turn, &command.queue) {
+            break;
+        }
         let lease = give(turn, &firing, Holder::Worker(command.worker.clone()), ttl);
         leased.push(Leased { firing: firing.id, lease });
     }
@@ -64,23 +78,25 @@ pub(super) fn take(turn: &mut Turn<'_>, command: &Take) -> Result<Vec<Leased>, R
     Ok(leased)
 }
 
-/// The firing that is leased next of a queue, if its limits let one through; its rate pays for it.
-fn next_of(turn: &mut Turn<'_>, name: &Arc<str>) -> Option<Arc<Firing>> {
-    let now = turn.moment.at;
+/// The firing that is next of a queue, if it is not paused and has room.
+fn next_of(turn: &Turn<'_>, name: &Arc<str>) -> Option<Arc<Firing>> {
     let queued = turn.state.due().queued();
-    let id = queued.next_ready(name, now)?;
+    let id = queued.next_ready(name, turn.moment.at)?;
     let leased = queued.counts(name).leased;
-    let firing = turn.state.firing(id).cloned()?;
-    let Some(queue) = turn.state.queue(name) else { return Some(firing) };
-    if queue.paused.is_some() || queue.settings.max_in_flight.is_some_and(|most| leased >= most) {
-        return None;
-    }
-    if let (Some(rate), Some(bucket)) = (queue.settings.rate, queue.bucket) {
-        let bucket = Some(bucket.taken(rate, now)?);
-        let queue = Queue { bucket, ..Queue::clone(queue) };
-        turn.state.queues.insert(name.clone(), Arc::new(queue));
-    }
-    Some(firing)
+    let is_open = turn.state.queue(name).is_none_or(|queue| {
+        queue.paused.is_none() && queue.settings.max_in_flight.is_none_or(|most| leased < most)
+    });
+    turn.state.firing(id).filter(|_| is_open).cloned()
+}
+
+/// Takes one lease out of the rate of a queue; `false` when there is none.
+fn pay(turn: &mut Turn<'_>, name: &Arc<str>) -> bool {
+    let Some(queue) = turn.state.queue(name) else { return true };
+    let (Some(rate), Some(bucket)) = (queue.settings.rate, queue.bucket) else { return true };
+    let Some(bucket) = bucket.taken(rate, turn.moment.at) else { return false };
+    let queue = Queue { bucket: Some(bucket), ..Queue::clone(queue) };
+    turn.state.queues.insert(name.clone(), Arc::new(queue));
+    true
 }
 
 /// Gives the next attempt of a firing that waits to a holder.
@@ -107,13 +123,19 @@ fn end_of(firing: &Firing, now: Timestamp, ttl: Span) -> Timestamp {
     (now + ttl).min(firing.deadline()).max(now.successor())
 }
 
-/// A holder says that it still works. Not a fact of the ledger: it decides nothing.
+/// A holder says that it still works. Not a fact of the ledger: it decides nothing. A lease whose time is over goes on as
+/// long as no tick has ended it, so that a moment without a leader costs no holder its work.
 pub(super) fn extend(turn: &mut Turn<'_>, item: &Extend) -> Result<Extended, Refused> {
     running(turn, item.firing, item.attempt)?;
     let now = turn.moment.at;
     let firing = turn.state.firing(item.firing).cloned().ok_or(Refused::NotLive)?;
     let Some(lease) = firing.lease() else { return Err(Refused::OtherAttempt) };
-    let until = end_of(&firing, now, item.ttl.clamp(LEASE_TTL.0, LEASE_TTL.1)).max(lease.until);
+    let asked = now + item.ttl.clamp(LEASE_TTL.0, LEASE_TTL.1);
+    let until = asked.min(firing.deadline()).max(lease.until);
+    // Its deadline is over: the next tick ends it, and nothing that its holder does any more counts.
+    if until <= now {
+        return Err(Refused::OtherAttempt);
+    }
     if until != lease.until {
         let lease = Lease { until, ..lease.clone() };
         turn.state.change_firing(item.firing, |firing| firing.phase = Phase::Running(lease));

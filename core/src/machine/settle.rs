@@ -28,12 +28,17 @@ pub(super) fn settle(turn: &mut Turn<'_>, item: &SettleItem) -> Result<SettledNo
     Ok(end_attempt(turn, item.firing, Some(&item.report)))
 }
 
-/// When the firing is tried again, if this attempt ended with this very verdict.
+/// When the firing is tried again, if this attempt ended with this verdict. When a receiver wants it again does not count:
+/// that is an instant counted from when it was asked.
 fn said_before(turn: &Turn<'_>, item: &SettleItem) -> Option<Timestamp> {
     let firing = turn.state.firing(item.firing)?;
     let Phase::Waiting { until } = firing.phase else { return None };
-    let end = AttemptEnd::Reported(item.report.verdict);
-    (firing.attempt == item.attempt && firing.last_end == Some(end)).then_some(until)
+    let Some(AttemptEnd::Reported(said)) = firing.last_end else { return None };
+    let is_same = match (said, item.report.verdict) {
+        (Verdict::Retry { .. }, Verdict::Retry { .. }) => true,
+        (said, verdict) => said == verdict,
+    };
+    (firing.attempt == item.attempt && is_same).then_some(until)
 }
 
 /// Ends a lease whose time is over; `false` when it is not, or is another's by now.

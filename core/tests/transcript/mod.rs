@@ -2,6 +2,7 @@
 
 mod again;
 mod orders;
+mod queues;
 pub mod script;
 mod show;
 mod verbs;
@@ -76,6 +77,11 @@ impl Stage {
             "show" => show::schedule(&self.machine, &words.name(1)),
             "live" => show::live(&self.machine),
             "next-due" => show::next_due(&self.machine),
+            "queue" => queues::queue(&self.machine, self.now(), &words),
+            "signing" => queues::signing(&self.machine, self.now(), &words),
+            "letters" => queues::letters(&self.machine),
+            "chains" => queues::chains(&self.machine),
+            "cause" => queues::cause(self, &words),
             "count-backfill" => again::count_backfill(self, &words),
             "count-mark" => again::count_mark(self, &words),
             "steps" => again::steps(self),

@@ -190,13 +190,14 @@ fn lease_text(lease: &Lease) -> String {
     )
 }
 
-fn id(firing: FiringId) -> String {
+pub fn id(firing: FiringId) -> String {
     let run = if firing.run.0 > 0 { format!("#{}", firing.run) } else { String::new() };
     format!("{}@{}{run}", firing.uid, shown(firing.nominal))
 }
 
-fn kind_text(kind: Kind) -> &'static str {
-    kind.as_str()
+fn kind_text(kind: Kind) -> String {
+    let of = kind.cause().map(|cause| format!(" of {}", id(cause))).unwrap_or_default();
+    format!("{}{of}", kind.as_str())
 }
 
 pub fn work(machine: &Machine, now: Timestamp) -> Vec<String> {

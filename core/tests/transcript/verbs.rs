@@ -7,7 +7,6 @@ use campanile_core::command::{AdmitNode, BeginItem, Body, Condition, Request, Re
 use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
 use campanile_core::definition::{
     About, AfterCompletion, CatchUp, CatchUpMode, Definition, Delivery, Jitter, Overlap, Policy, RetryPolicy,
-    Target, Webhook,
 };
 use campanile_core::firing::FiringId;
 use campanile_core::id::{AttemptNumber, LogIndex, NodeId, Run};
@@ -16,7 +15,7 @@ use campanile_core::query;
 use campanile_core::spec::{CronSpec, Exclusion, Spec, Window};
 use campanile_core::time::{Span, Timestamp};
 
-use super::{Stage, Words, again, instant, orders};
+use super::{Stage, Words, again, instant, orders, queues};
 
 /// Plans what the line asks for, at the stage's time.
 pub fn plan(stage: &mut Stage, words: &Words) -> Option<Body> {
@@ -65,7 +64,7 @@ pub fn plan(stage: &mut Stage, words: &Words) -> Option<Body> {
             let planned = again::plan(stage, words)?;
             planned.map_err(|refusal| stage.refusal = Some(again::refused(&refusal))).ok()
         }
-        _ => orders::plan(stage, words),
+        _ => queues::plan(stage, words).or_else(|| orders::plan(stage, words)),
     }
 }
 
@@ -102,12 +101,10 @@ pub fn definition(words: &Words) -> Definition {
         max_firings: words.number("max-firings"),
         concurrency_key: words.value("lane").map(Into::into),
         policy: Arc::new(policy(words)),
-        ..Definition::new(specs(words), target(words))
+        on_failure: queues::action(words, "failure"),
+        on_success: queues::action(words, "success"),
+        ..Definition::new(specs(words), queues::target(words))
     }
-}
-
-fn target(words: &Words) -> Target {
-    Target::Webhook(Box::new(Webhook::new(words.value("url").unwrap_or("http://receiver"))))
 }
 
 /// `exclude=NAME`: a calendar.
@@ -204,12 +201,18 @@ fn settle(stage: &Stage, words: &Words) -> Body {
         ("stopped", Verdict::Stopped),
     ];
     let (_, verdict) = *verdicts.iter().find(|(word, _)| words.flag(word)).expect("a verdict");
-    let report = Report { verdict, sent_at: stage.now(), status: None, error: "".into(), output: "".into() };
+    let report = Report {
+        verdict,
+        sent_at: stage.now(),
+        status: words.number("status").map(|status| status as u16),
+        error: words.value("error").unwrap_or("").into(),
+        output: "".into(),
+    };
     let firing = firing(stage, words);
     Body::Work(Work::settle(vec![SettleItem { firing, attempt: attempt(words), report }]))
 }
 
-fn attempt(words: &Words) -> AttemptNumber {
+pub fn attempt(words: &Words) -> AttemptNumber {
     AttemptNumber(words.number("attempt").unwrap_or(1) as u32)
 }
 
