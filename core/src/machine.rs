@@ -8,6 +8,7 @@ mod backfill;
 mod calendar;
 mod cancel;
 mod chain;
+mod cycle;
 mod decide;
 mod leader;
 mod lease;
@@ -127,7 +128,7 @@ impl Turn<'_> {
             Body::LeaderEpoch(command) => leader::take_office(self, command),
             Body::Tick(command) => tick::tick(self, command),
             Body::Work(command) => work::work(self, command),
-            Body::PutSchedule(command) => or_rejected(schedule::put(self, command, 0).map(Reply::Schedule)),
+            Body::PutSchedule(command) => or_rejected(schedule::put(self, command).map(Reply::Schedule)),
             Body::DeleteSchedule(command) => or_rejected(schedule::delete(self, command)),
             Body::PauseSchedule(command) => or_rejected(schedule::pause(self, command)),
             Body::ResumeSchedule(command) => or_rejected(schedule::resume(self, command)),

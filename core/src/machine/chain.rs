@@ -1,18 +1,17 @@
-//! What follows the end of a firing: noted when it ends, decided by a Tick, and cycles refused when they are defined.
+//! What follows the end of a firing: noted when it ends, decided by a Tick. That nothing follows itself is seen to when it
+//! is defined ([`super::cycle`]).
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Turn;
 use super::decide::{self, New};
 use super::overlap::{self, Entry};
-use crate::chain::{Chain, ChainId, MAX_CHAIN, Next};
+use crate::chain::{Chain, ChainId, Next};
 use crate::command::FireChain;
-use crate::definition::{Action, AfterCompletion, CatchUp, Definition, Overlap, Policy, ScheduleName};
+use crate::definition::{Action, AfterCompletion, CatchUp, Definition, Overlap, Policy};
 use crate::event::{DropReason, Event};
 use crate::firing::{Cause, EndState, Firing, FiringId, Kind};
 use crate::id::{Run, Uid};
-use crate::reply::Rejection;
 use crate::schedule::{Schedule, State};
 use crate::time::Span;
 
@@ -59,21 +58,19 @@ fn notice(definition: &Definition, target: crate::definition::Target) -> Definit
     }
 }
 
-/// Fires what follows, once: whoever decides it takes it out. `false` when it was decided before, or its identity has been
-/// taken since it was planned; then it is planned again.
+/// Fires what follows, once: whoever decides it takes it out. `false` when it was decided before, or its schedule has
+/// changed or its identity been taken since it was planned; then it is planned again.
 pub(super) fn fire(turn: &mut Turn<'_>, item: &FireChain) -> bool {
     let Some(chain) = turn.state.chains.get(&item.id).cloned() else { return false };
-    let (Some(schedule), Some(nominal)) = (of(turn, &chain).cloned(), item.nominal) else {
-        return match drop_reason(of(turn, &chain).map(|schedule| &**schedule), &chain) {
-            Some(reason) => abandon(turn, &chain, reason),
-            None => false,
-        };
-    };
-    if let Some(reason) = drop_reason(Some(&schedule), &chain) {
+    let schedule = of(turn, &chain).cloned();
+    if let Some(reason) = drop_reason(schedule.as_deref(), &chain) {
         return abandon(turn, &chain, reason);
     }
+    let (Some(schedule), Some(nominal)) = (schedule, item.nominal) else { return false };
     let id = FiringId { uid: schedule.uid, nominal, run: Run(0) };
-    if nominal <= schedule.free_after(turn.moment.at)
+    // An edit since the plan may have made it an instant of the schedule: those begin with the next one.
+    if schedule.next_at.is_some_and(|next_at| nominal >= next_at)
+        || nominal <= schedule.free_after(turn.moment.at)
         || nominal > turn.moment.at
         || turn.state.firing(id).is_some()
     {
@@ -155,36 +152,4 @@ pub(super) fn drop_all_of(turn: &mut Turn<'_>, uid: Uid) {
     for chain in turn.state.remove_chains_of(uid) {
         tell_dropped(turn, &chain, DropReason::NoSchedule);
     }
-}
-
-/// Refuses a definition that would make a schedule follow itself. Whoever closes a circle is the last of it to be put,
-/// so it is enough to look from there.
-pub(super) fn check(turn: &Turn<'_>, name: &ScheduleName, definition: &Definition) -> Result<(), Rejection> {
-    let (mut seen, mut ahead) = (BTreeSet::new(), vec![]);
-    let follow = |of: &Definition, path: &[ScheduleName]| -> Vec<Vec<ScheduleName>> {
-        of.actions()
-            .filter_map(Action::schedule)
-            .map(|next| path.iter().chain([next]).cloned().collect())
-            .collect()
-    };
-    ahead.extend(follow(definition, std::slice::from_ref(name)));
-    while let Some(path) = ahead.pop() {
-        let Some(last) = path.last() else { continue };
-        if last == name {
-            let path: Vec<&str> = path.iter().map(ScheduleName::as_str).collect();
-            return Err(Rejection::Cycle(path.join(" -> ").into()));
-        }
-        if !seen.insert(last.clone()) {
-            continue;
-        }
-        if seen.len() > MAX_CHAIN {
-            return Err(Rejection::Limit(
-                format!("more than {MAX_CHAIN} schedules follow each other").into(),
-            ));
-        }
-        if let Some(schedule) = turn.state.named(last) {
-            ahead.extend(follow(&schedule.definition, &path));
-        }
-    }
-    Ok(())
 }

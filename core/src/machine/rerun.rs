@@ -5,7 +5,8 @@
 
 use super::{Turn, trigger};
 use crate::command::Rerun;
-use crate::firing::Kind;
+use crate::firing::{FiringId, Kind};
+use crate::id::Run;
 use crate::reply::{Rejection, Reply};
 use crate::schedule::Schedule;
 use crate::time::{Span, Timestamp};
@@ -14,6 +15,11 @@ pub(super) fn rerun(turn: &mut Turn<'_>, command: &Rerun) -> Result<Reply, Rejec
     let id = command.firing;
     let schedule = turn.state.schedule(id.uid).ok_or(Rejection::NotFound)?;
     check(schedule, command, turn.moment.at)?;
+    if is_notice(turn, id) {
+        return Err(Rejection::Invalid(
+            "a notice is not run again: run the firing again that it tells of".into(),
+        ));
+    }
     if turn.state.firing(id).is_some() {
         return Err(Rejection::Raced);
     }
@@ -38,6 +44,14 @@ pub(super) fn rerun(turn: &mut Turn<'_>, command: &Rerun) -> Result<Reply, Rejec
         }
     });
     Ok(reply)
+}
+
+/// Whether what fired at that instant was a notice: to run it again would fire the schedule instead. Known while it is live
+/// or a dead letter.
+fn is_notice(turn: &Turn<'_>, id: FiringId) -> bool {
+    let first = FiringId { run: Run(0), ..id };
+    turn.state.firing(first).is_some_and(|firing| firing.is_notice())
+        || turn.state.letters().get(first).is_some_and(|letter| matches!(letter.kind, Kind::Notice(_)))
 }
 
 fn check(schedule: &Schedule, command: &Rerun, now: Timestamp) -> Result<(), Rejection> {

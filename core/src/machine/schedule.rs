@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::cycle::Look;
 use super::{Turn, backfill, chain, decide, overlap, settle};
 use crate::command::{Condition, Decision, DeleteSchedule, PauseSchedule, PutSchedule, ResumeSchedule, Seen};
 use crate::definition::Overlap;
@@ -16,13 +17,32 @@ use crate::schedule::{Schedule, State};
 use crate::spec::Exclusion;
 use crate::time::Timestamp;
 
-/// Puts a schedule; `place` counts those that one entry puts.
-pub(super) fn put(turn: &mut Turn<'_>, command: &PutSchedule, place: usize) -> Result<Written, Rejection> {
+/// Puts a schedule.
+pub(super) fn put(turn: &mut Turn<'_>, command: &PutSchedule) -> Result<Written, Rejection> {
+    check_put(turn, command)?;
+    Look::default().check(turn, &command.name, &command.definition)?;
+    write(turn, command, 0)
+}
+
+/// Puts a schedule of a set, at that place of it. What follows what is judged when the set stands.
+pub(super) fn put_in_set(
+    turn: &mut Turn<'_>,
+    command: &PutSchedule,
+    place: usize,
+) -> Result<Written, Rejection> {
+    check_put(turn, command)?;
+    write(turn, command, place)
+}
+
+fn check_put(turn: &Turn<'_>, command: &PutSchedule) -> Result<(), Rejection> {
     command.definition.check().map_err(|flaws| Rejection::Invalid(flaws[0].detail.as_str().into()))?;
-    let current = turn.state.named(&command.name).cloned();
-    check(current.as_deref(), command.condition, command.seen)?;
-    check_rules(turn, command)?;
-    match current {
+    let current = turn.state.named(&command.name);
+    check(current.map(|schedule| &**schedule), command.condition, command.seen)?;
+    check_rules(turn, command)
+}
+
+fn write(turn: &mut Turn<'_>, command: &PutSchedule, place: usize) -> Result<Written, Rejection> {
+    match turn.state.named(&command.name).cloned() {
         None => Ok(create(turn, command, Uid::of(turn.moment.index, place))),
         Some(schedule) if schedule.definition == command.definition && !is_parked(&schedule) => {
             Ok(written(&schedule, Change::Unchanged))
@@ -31,7 +51,7 @@ pub(super) fn put(turn: &mut Turn<'_>, command: &PutSchedule, place: usize) -> R
     }
 }
 
-/// Its calendars and secrets exist, its chain has an end, and its plan knew what the calendars hold.
+/// Its calendars and secrets exist, and its plan knew what the calendars hold.
 fn check_rules(turn: &Turn<'_>, command: &PutSchedule) -> Result<(), Rejection> {
     let mut calendars = command.definition.exclude.iter().filter_map(Exclusion::calendar);
     if let Some(unknown) = calendars.find(|name| turn.state.calendar(name).is_none()) {
@@ -40,7 +60,6 @@ fn check_rules(turn: &Turn<'_>, command: &PutSchedule) -> Result<(), Rejection> 
     if let Some(unknown) = command.definition.secrets().find(|name| turn.state.secret(name).is_none()) {
         return Err(Rejection::NoSecret((**unknown).into()));
     }
-    chain::check(turn, &command.name, &command.definition)?;
     if command.rules_at == turn.state.rules_at() { Ok(()) } else { Err(Rejection::Raced) }
 }
 

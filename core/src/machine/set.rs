@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::cycle::Look;
 use super::{Turn, schedule};
 use crate::command::Apply;
 use crate::definition::ScheduleName;
@@ -37,13 +38,17 @@ fn check(command: &Apply) -> Result<(), Rejection> {
 fn carry_out(turn: &mut Turn<'_>, command: &Apply) -> Result<Vec<Written>, Rejection> {
     let mut written = Vec::with_capacity(command.puts.len() + command.prunes.len());
     for (place, put) in command.puts.iter().enumerate() {
-        written.push(schedule::put(turn, put, place).map_err(|why| of_part(place, why))?);
+        written.push(schedule::put_in_set(turn, put, place).map_err(|why| of_part(place, why))?);
     }
     for prune in &command.prunes {
         let uid = prune.seen.map(|seen| seen.uid).unwrap_or_default();
         let reply = schedule::delete(turn, prune).map_err(|why| of_part(written.len(), why))?;
         let change = if reply == Reply::Deleted(true) { Change::Changed } else { Change::Unchanged };
         written.push(Written { uid, revision: Revision(0), updated_index: turn.moment.index, change });
+    }
+    let mut look = Look::default();
+    for (place, put) in command.puts.iter().enumerate() {
+        look.check(turn, &put.name, &put.definition).map_err(|why| of_part(place, why))?;
     }
     Ok(written)
 }

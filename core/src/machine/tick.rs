@@ -37,7 +37,7 @@ pub(super) fn tick(turn: &mut Turn<'_>, command: &Tick) -> Reply {
     }
     // Last, since the instants of this very tick leave less room for their identities.
     for item in &command.chains {
-        if !chain::fire(turn, item) {
+        if !(rules_current && chain::fire(turn, item)) {
             ticked.stale += 1;
         }
     }

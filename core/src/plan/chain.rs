@@ -31,8 +31,8 @@ impl Planner {
                 continue;
             };
             let wanted = left.get(&schedule.uid).copied().unwrap_or(1).max(1);
-            // As many milliseconds before now as are needed, so that a burst takes one tick and not one each.
-            let first = now - Span::from_millis(wanted.unsigned_abs() * 2);
+            // As many milliseconds up to now as are needed, so that a burst takes one tick and not one each.
+            let first = now - Span::from_millis(wanted.unsigned_abs());
             let after = taken.get(&schedule.uid).copied().unwrap_or(first);
             let Some(nominal) = self.free_instant(state, schedule, after, now) else { continue };
             taken.insert(schedule.uid, nominal);
