@@ -15,8 +15,7 @@ fn trigger_waits_for_its_firing_and_fails_as_it_does() {
         Node::start(move |asked: &Asked| {
             let looked = looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             let state = if looked < 2 { "running" } else { state };
-            let attempts =
-                json!([{"number": 1, "holder": 2, "outcome": "failed", "status": 503, "error": "no room"}]);
+            let attempts = json!([{"number": 1, "holder": {"node": 2}, "outcome": "failed", "status": 503, "error": "no room"}]);
             let firing = json!({"id": "frg_9", "schedule": "shop/x", "state": state, "attempts": attempts});
             answer(if asked.method == "POST" { 202 } else { 200 }, firing)
         })
@@ -54,7 +53,7 @@ fn firings_and_the_story_of_one() {
         let firing = json!({
             "id": "frg_1", "schedule": "shop/x", "nominal": "2026-12-01T08:00:00Z", "state": "skipped", "kind": "scheduled",
             "reason": "too_late", "skipped": {"from": "2026-12-01T07:00:00Z", "count": 3}, "lateness_ms": 4,
-            "attempts": [{"number": 1, "holder": 2, "begun_at": "2026-12-01T08:00:01Z", "outcome": null, "error": "a\u{7}b"}],
+            "attempts": [{"number": 1, "holder": {"worker": "host/1"}, "begun_at": "2026-12-01T08:00:01Z", "outcome": null, "error": "a\u{7}b"}],
         });
         if asked.path.ends_with("firings") {
             answer(200, json!({"items": [firing]}))
@@ -65,7 +64,7 @@ fn firings_and_the_story_of_one() {
     let ls = cli(&["firing", "ls", "-s", "shop/x", "--state", "skipped", "--endpoint", &node.url()]).out;
     assert!(ls.contains("skipped × 3 since 2026-12-01T07:00:00Z"), "{ls}");
     let get = cli(&["firing", "get", "frg_1", "--endpoint", &node.url()]).out;
-    assert!(get.contains("1 on node 2, begun 2026-12-01T08:00:01Z, running: a\\u{7}b"), "{get}");
+    assert!(get.contains("1 by worker host/1, begun 2026-12-01T08:00:01Z, running: a\\u{7}b"), "{get}");
     assert_eq!(
         node.lines(),
         ["GET /v1/schedules/shop/x/firings?state=skipped&limit=100", "GET /v1/firings/frg_1"]
@@ -297,6 +296,10 @@ fn a_command_line_that_makes_no_sense_is_exit_code_2_and_asks_nobody() {
         ["schedule", "get", "a/b/c"].as_slice(),
         &["schedule", "create", "x", "--url", "http://h/"],
         &["schedule", "create", "x", "--every", "soon", "--url", "http://h/"],
+        &["schedule", "create", "x", "--every", "1m"],
+        &["schedule", "create", "x", "--every", "1m", "--url", "http://h/", "--queue", "batch"],
+        &["schedule", "create", "x", "--every", "1m", "--queue", "batch", "--method", "GET"],
+        &["schedule", "create", "x", "--every", "1m", "--url", "http://h/", "--priority", "1"],
         &["schedule", "pause", "x", "--until", "tomorrow"],
         &["schedule", "ls", "--endpoint", "ftp://x"],
         &["schedule", "trigger", "x", "--payload", "not json"],

@@ -210,6 +210,12 @@ fn create_sends_what_the_flags_say_and_only_if_there_is_none() {
         printed.out,
         "namespace: default\nname: x\nspecs:\n- every: 1m\ntarget:\n  webhook:\n    url: http://h/\n"
     );
+    let queued =
+        cli(&["schedule", "create", "x", "--every", "1m", "--queue", "batch", "--priority", "-5", "--print"]);
+    assert_eq!(
+        queued.out,
+        "namespace: default\nname: x\nspecs:\n- every: 1m\ntarget:\n  queue:\n    name: batch\n    priority: -5\n"
+    );
 }
 
 #[test]

@@ -157,14 +157,15 @@ async fn each_wrong_field_is_named_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn what_this_version_does_not_carry_is_refused_and_its_default_is_not() {
+async fn what_cannot_be_so_is_refused_and_what_stands_beside_it_is_not() {
     let api = Api::leader();
+    let batch = |priority: i32| with("target", json!({"queue": {"name": "batch", "priority": priority}}));
     for (refused, accepted) in [
-        (with("deadline", json!("15m")), with("deadline", Value::Null)),
-        (with("on_failure", json!({"schedule": "a/b"})), with("on_failure", Value::Null)),
-        (with("on_success", json!({"schedule": "a/b"})), with("on_success", Value::Null)),
+        (with("deadline", json!("0s")), with("deadline", json!("15m"))),
+        (with("on_failure", json!({"schedule": "a/b"})), with("on_failure", json!({"schedule": "a/c"}))),
+        (with("on_success", json!({"schedule": "b"})), with("on_success", json!({"schedule": "c"}))),
         (hook("secret_ref", json!("key")), hook("secret_ref", Value::Null)),
-        (with("target", json!({"queue": {"name": "batch"}})), minutely()),
+        (batch(101), batch(-100)),
         (contradicting(), with("automatic_backfill", json!(true))),
     ] {
         let answer = api.put("/v1/schedules/a/b", &refused).await;

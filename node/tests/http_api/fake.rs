@@ -55,6 +55,14 @@ pub(crate) struct Fake {
 }
 
 impl Quorum for Fake {
+    fn node(&self) -> NodeId {
+        NodeId(self.id)
+    }
+
+    fn applied_beyond(&self, index: LogIndex) -> BoxFuture<'_, ()> {
+        self.log.applied_beyond(index).boxed()
+    }
+
     fn view(&self) -> Arc<Machine> {
         self.log.view()
     }

@@ -21,3 +21,4 @@ mod reruns;
 mod revisions;
 mod schedules;
 mod tables;
+mod targets;

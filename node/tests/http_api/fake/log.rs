@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use campanile::leader::office::{NoReply, Office};
 use campanile::service::records::history_key;
-use campanile_core::attempt::{Report, Verdict};
-use campanile_core::command::{Begin, BeginItem, Body, Command, LeaderEpoch, Settle, SettleItem};
+use campanile_core::attempt::{Holder, Report, Verdict};
+use campanile_core::command::{BeginItem, Body, Command, LeaderEpoch, SettleItem, Work};
 use campanile_core::event::SCHEMA;
 use campanile_core::id::{AttemptNumber, Epoch, LogIndex, NodeId, Term};
 use campanile_core::machine::Machine;
@@ -75,6 +75,11 @@ impl Log {
         Timestamp::from_millis(self.clock.load(Ordering::SeqCst))
     }
 
+    /// Returns once something beyond that index is committed.
+    pub(crate) async fn applied_beyond(&self, index: LogIndex) {
+        let _ = self.applied.subscribe().wait_for(|applied| *applied > index).await;
+    }
+
     /// Moves the clock forward.
     pub(crate) fn pass(&self, span: Span) {
         self.clock.fetch_add(i64::try_from(span.as_millis()).unwrap(), Ordering::SeqCst);
@@ -124,13 +129,14 @@ impl Log {
         let mut items = Vec::new();
         self.commit(|at, machine| {
             items = query::work_now(machine, at)
+                .into_iter()
                 .map(|firing| BeginItem {
                     firing: firing.id,
                     attempt: AttemptNumber(firing.attempt.0 + 1),
-                    until: at + Span::from_secs(30),
+                    ttl: Span::from_secs(30),
                 })
                 .collect();
-            Some(Body::Begin(Begin { holder: NodeId(1), items: items.clone() }))
+            Some(Body::Work(Work::begin(Holder::Node(NodeId(1)), items.clone())))
         });
         items
     }
@@ -150,7 +156,7 @@ impl Log {
             },
         };
         let items = items.iter().map(settled).collect();
-        self.commit(|_, _| Some(Body::Settle(Settle { items })));
+        self.commit(|_, _| Some(Body::Work(Work::settle(items))));
     }
 }
 
@@ -168,7 +174,7 @@ impl Office for FakeOffice {
     }
 
     async fn applied_beyond(&self, index: LogIndex) {
-        let _ = self.0.applied.subscribe().wait_for(|applied| *applied > index).await;
+        self.0.applied_beyond(index).await;
     }
 
     fn allows(&self, _now: Timestamp) -> bool {
