@@ -177,7 +177,7 @@ pub struct CreateArgs {
     #[arg(long, value_name = "QUEUE", conflicts_with_all = ["method", "header", "attempt_timeout"])]
     pub queue: Option<String>,
     /// Its priority in the queue, -100 to 100; higher ones are leased first
-    #[arg(long, value_name = "N", requires = "queue", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", requires = "queue", conflicts_with = "url", allow_hyphen_values = true)]
     pub priority: Option<i8>,
     /// The method of the request; POST when it is left out
     #[arg(long, value_name = "METHOD")]
