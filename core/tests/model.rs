@@ -28,6 +28,7 @@ fn seeds() -> Vec<u64> {
 #[test]
 fn leaders_ticks_restarts_and_clock_steps_change_nothing_of_what_is_decided() {
     let mut steps = 0;
+    let mut told: BTreeMap<&str, usize> = BTreeMap::new();
     for seed in seeds() {
         println!("seed {seed}");
         let history = history(&mut Dice::of(seed));
@@ -35,6 +36,7 @@ fn leaders_ticks_restarts_and_clock_steps_change_nothing_of_what_is_decided() {
         let mut world = World::rough(seed);
         let rough = world.live_through(&history);
         steps += world.steps;
+        world.told.iter().for_each(|(kind, count)| *told.entry(kind).or_default() += count);
         assert_decided_once(seed, &calm);
         assert_decided_once(seed, &rough);
         assert_eq!(
@@ -44,7 +46,10 @@ fn leaders_ticks_restarts_and_clock_steps_change_nothing_of_what_is_decided() {
         );
     }
     assert!(steps > 0 || seeds().len() < 10, "no backfill did anything in any of these lives");
-    println!("{steps} steps of backfills");
+    println!("{steps} steps of backfills; {told:?}");
+    for kind in ["chained", "notice", "leased", "timed_out", "chain_dropped"] {
+        assert!(told.contains_key(kind) || seeds().len() < 10, "nothing was {kind} in any of these lives");
+    }
 }
 
 #[test]

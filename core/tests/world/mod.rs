@@ -3,94 +3,29 @@
 mod again;
 mod decided;
 mod dice;
+mod history;
+mod work;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use campanile_core::attempt::{Holder, Report, Verdict};
-use campanile_core::command::{BeginItem, Body, Command, Condition, LeaderEpoch, Request, SettleItem, Work};
-use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
-use campanile_core::definition::{
-    CatchUp, Definition, Overlap, Policy, ScheduleName, Target, Webhook,
-};
-use campanile_core::event::Row;
-use campanile_core::id::{AttemptNumber, Epoch, LogIndex, NodeId, Term};
+use campanile_core::attempt::Holder;
+use campanile_core::command::{Body, Command, Condition, LeaderEpoch, Request};
+use campanile_core::event::{Event, Outcome, Row};
+use campanile_core::firing::EndState;
+use campanile_core::id::{Epoch, LogIndex, NodeId, Term};
 use campanile_core::invariant;
 use campanile_core::machine::Machine;
 use campanile_core::plan::{Options, PauseUntil, Planner, ResumeFrom, Wanted};
-use campanile_core::query;
 use campanile_core::reply::{Rejection, Reply};
-use campanile_core::spec::{CronSpec, Spec};
 use campanile_core::time::{Span, Timestamp};
 
-use again::{Again, Fired};
+use again::Fired;
 pub use decided::Decided;
 use decided::decided;
 pub use dice::Dice;
-
-/// What a user wants at an instant.
-pub struct Wish {
-    at: Timestamp,
-    name: ScheduleName,
-    want: Want,
-}
-
-enum Want {
-    Put(Arc<Definition>),
-    Delete,
-    Pause { until: Option<Timestamp> },
-    Resume,
-    Again(Again),
-}
-
-/// Twenty minutes over a change of daylight saving in Berlin, a few schedules, forty wishes.
-pub fn history(dice: &mut Dice) -> Vec<Wish> {
-    let start = 1_774_745_400_000; // 2026-03-29T00:50:00Z, ten minutes before the gap
-    let mut at = start;
-    let mut wishes = Vec::new();
-    for _ in 0..60 {
-        at += dice.below(60_000) as i64;
-        let name = ScheduleName::parse(&format!("job-{}", dice.below(5))).unwrap();
-        let want = match dice.below(16) {
-            0 => Want::Delete,
-            1 => Want::Pause { until: dice.one_in(2).then(|| Timestamp::from_millis(at + 45_000)) },
-            2 | 3 => Want::Resume,
-            4..=8 => Want::Again(Again::by(dice)),
-            _ => Want::Put(definition(dice)),
-        };
-        wishes.push(Wish { at: Timestamp::from_millis(at), name, want });
-    }
-    wishes
-}
-
-fn definition(dice: &mut Dice) -> Arc<Definition> {
-    let every = |secs| Spec::Every { every: Span::from_secs(secs), anchor: Timestamp::EPOCH };
-    let specs = match dice.below(4) {
-        0 => vec![every(1 + dice.below(20))],
-        1 => vec![cron("*/7 * * * * *")],
-        2 => vec![cron("*/1 2,3 * * *")],
-        _ => vec![every(13), cron("30 * * * * *")],
-    };
-    let webhook = Webhook { timeout: Span::from_secs(1), ..Webhook::new("http://receiver") };
-    let target = Target::Webhook(Box::new(webhook));
-    Arc::new(Definition {
-        policy: Arc::new(Policy {
-            overlap: if dice.one_in(3) { Overlap::Skip } else { Overlap::Allow },
-            catch_up: CatchUp::default(),
-            ..Policy::default()
-        }),
-        ..Definition::new(specs, target)
-    })
-}
-
-fn cron(text: &str) -> Spec {
-    Spec::Cron(Box::new(CronSpec {
-        text: text.into(),
-        time_zone: "Europe/Berlin".into(),
-        day_match: DayMatch::Any,
-        dst_gap: DstGap::RunAfter,
-        dst_overlap: DstOverlap::First,
-    }))
-}
+use history::Want;
+pub use history::{Wish, history};
+use work::Leases;
 
 /// A machine, its log and ledger, and how rough life is.
 pub struct World {
@@ -109,6 +44,10 @@ pub struct World {
     late_steps: Vec<campanile_core::command::StepBackfill>,
     /// How many steps of backfills did something.
     pub steps: usize,
+    /// What nodes and workers hold.
+    leases: Leases,
+    /// How much of each kind the ledger tells of.
+    pub told: BTreeMap<&'static str, usize>,
 }
 
 impl World {
@@ -135,6 +74,8 @@ impl World {
             fired: Fired::default(),
             late_steps: Vec::new(),
             steps: 0,
+            leases: Leases::default(),
+            told: BTreeMap::new(),
         }
     }
 
@@ -205,38 +146,6 @@ impl World {
         }
     }
 
-    /// Begins and settles some of the work, in calm life all of it.
-    fn work(&mut self) {
-        let at = self.log_time();
-        let ttl = Span::from_secs(2);
-        let items: Vec<BeginItem> = query::work_now(&self.machine, at)
-            .into_iter()
-            .take(if self.rough { self.dice.below(4) as usize } else { 100 })
-            .map(|firing| BeginItem { firing: firing.id, attempt: AttemptNumber(firing.attempt.0 + 1), ttl })
-            .collect();
-        if items.is_empty() {
-            return;
-        }
-        let begin = self.command(Body::Work(Work::begin(Holder::Node(NodeId(1)), items.clone())));
-        self.commit(begin);
-        let lost = self.rough && self.dice.one_in(4);
-        if !lost {
-            let item = |item: BeginItem| SettleItem {
-                firing: item.firing,
-                attempt: item.attempt,
-                report: Report {
-                    verdict: Verdict::Succeeded,
-                    sent_at: at,
-                    status: Some(200),
-                    error: "".into(),
-                    output: "".into(),
-                },
-            };
-            let settle = self.command(Body::Work(Work::settle(items.into_iter().map(item).collect())));
-            self.commit(settle);
-        }
-    }
-
     /// Does what a user wants at exactly that instant, planning again when it raced.
     fn grant(&mut self, wish: &Wish) {
         self.now = wish.at;
@@ -259,6 +168,7 @@ impl World {
                     PauseUntil { note: "".into(), until: *until },
                 ),
                 Want::Resume => self.planner.resume(&self.machine, at, wanted, ResumeFrom::Now),
+                Want::Queue(body) => body.clone(),
                 Want::Again(again) => match self.plan_again(wanted, again) {
                     Ok(body) => body,
                     Err(_) => return,
@@ -284,8 +194,23 @@ impl World {
         let (reply, rows) = self.machine.apply(index, &command);
         invariant::check(&self.machine).unwrap();
         self.fired.read(&rows);
+        self.leases.read(&rows);
+        self.count(&rows);
         self.rows.extend(rows);
         self.log.push((index, command));
         reply
+    }
+
+    fn count(&mut self, rows: &[Row]) {
+        for row in rows {
+            let kind = match &row.event {
+                Event::Fired { kind, .. } => kind.as_str(),
+                Event::Begun { lease, .. } if matches!(lease.holder, Holder::Worker(_)) => "leased",
+                Event::Settled { outcome: Outcome::End { state: EndState::TimedOut, .. }, .. } => "timed_out",
+                Event::ChainDropped { .. } => "chain_dropped",
+                _ => continue,
+            };
+            *self.told.entry(kind).or_default() += 1;
+        }
     }
 }
