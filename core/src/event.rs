@@ -2,6 +2,8 @@
 //!
 //! Facts are past. The layout is schema [`SCHEMA`]; see [`crate::command`] for the rules of change.
 
+mod reason;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -10,10 +12,12 @@ use crate::attempt::{Lease, Report};
 use crate::backfill::{BackfillPlan, BackfillState};
 use crate::calendar::Calendar;
 use crate::definition::{Definition, ScheduleName};
-use crate::firing::{EndState, FiringId, Kind};
+use crate::firing::{FiringId, Kind};
 use crate::id::{AttemptNumber, BackfillId, Epoch, NodeId, Revision, Term, Uid};
 use crate::queue::QueueSettings;
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
+
+pub use reason::{DropReason, Outcome, SkipReason};
 
 /// The version of this vocabulary on disk and wire.
 pub const SCHEMA: u16 = 3;
@@ -279,81 +283,6 @@ pub enum Event {
         /// Who.
         by: Box<str>,
     },
-}
-
-/// Why what was to follow the end of a firing does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum DropReason {
-    /// There is no such schedule (any more).
-    NoSchedule,
-    /// It is paused.
-    Paused,
-    /// It is parked.
-    Parked,
-    /// Another firing of it ran, and it skips then.
-    Overlap,
-}
-
-impl DropReason {
-    /// Its name in API, CLI and metrics.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NoSchedule => "no_schedule",
-            Self::Paused => "paused",
-            Self::Parked => "parked",
-            Self::Overlap => "overlap",
-        }
-    }
-}
-
-/// What follows from the end of an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
-    /// The next attempt, from this instant on.
-    Retry {
-        /// Not before.
-        at: Timestamp,
-    },
-    /// Nothing: the firing is settled.
-    End {
-        /// How.
-        state: EndState,
-        /// From nominal to the decision, repeated here for those who read ends only.
-        lateness: Span,
-    },
-}
-
-/// Why a nominal instant did not fire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum SkipReason {
-    /// It fell into a pause.
-    PausedGap,
-    /// Another firing of the schedule ran.
-    Overlap,
-    /// It was missed for longer than the catch-up window, or the mode fires none.
-    TooLate,
-    /// A newer missed instant fires in its stead.
-    Coalesced,
-    /// Its revision was replaced.
-    Superseded,
-    /// More instants than may catch up.
-    Limit,
-}
-
-impl SkipReason {
-    /// Its name in API, CLI and metrics.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PausedGap => "paused_gap",
-            Self::Overlap => "overlap",
-            Self::TooLate => "too_late",
-            Self::Coalesced => "coalesced",
-            Self::Superseded => "superseded",
-            Self::Limit => "limit",
-        }
-    }
 }
 
 impl Event {
