@@ -116,3 +116,58 @@ impl Letters {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn letter(uid: u64, nominal: i64, ended_at: i64) -> Arc<Letter> {
+        Arc::new(Letter {
+            firing: FiringId { uid: Uid(uid), nominal: Timestamp::from_millis(nominal), run: Run(0) },
+            schedule: ScheduleName::parse("a").expect("a name"),
+            queue: None,
+            kind: Kind::Scheduled,
+            state: EndState::Failed,
+            ended_at: Timestamp::from_millis(ended_at),
+            attempts: AttemptNumber(1),
+            status: None,
+            error: "".into(),
+        })
+    }
+
+    fn ends(letters: &Letters, before: Option<(Timestamp, FiringId)>, most: usize) -> Vec<i64> {
+        letters.newest(before).take(most).map(|letter| letter.ended_at.as_millis()).collect()
+    }
+
+    #[test]
+    fn the_oldest_gives_way_when_there_are_too_many_and_pages_go_back_in_time() {
+        let mut letters = Letters::default();
+        // Those that ended last have the earliest nominals.
+        let all = MAX_LETTERS as i64 + 5;
+        for n in 0..all {
+            letters.enter(letter(7, all - n, n));
+        }
+        assert_eq!(letters.len(), MAX_LETTERS);
+        let oldest = letters.iter().map(|letter| letter.ended_at.as_millis()).min();
+        assert_eq!(oldest, Some(5));
+        assert_eq!(ends(&letters, None, 2), [all - 1, all - 2]);
+        let last = letters.newest(None).nth(1).expect("there are more").firing;
+        assert_eq!(ends(&letters, Some((Timestamp::from_millis(all - 2), last)), 2), [all - 3, all - 4]);
+    }
+
+    #[test]
+    fn a_letter_leaves_with_its_instant_or_its_schedule_and_is_in_once() {
+        let mut letters = Letters::default();
+        for (uid, nominal) in [(1, 10), (1, 20), (2, 10), (u64::MAX, 10)] {
+            letters.enter(letter(uid, nominal, 50));
+        }
+        letters.enter(letter(1, 20, 60));
+        assert_eq!((letters.len(), ends(&letters, None, 9)), (4, vec![60, 50, 50, 50]));
+        letters.remove_nominal(Uid(1), Timestamp::from_millis(20));
+        letters.remove_schedule(Uid(u64::MAX));
+        assert_eq!((letters.len(), ends(&letters, None, 9)), (2, vec![50, 50]));
+        letters.remove_schedule(Uid(1));
+        letters.remove_schedule(Uid(2));
+        assert_eq!(letters, Letters::default());
+    }
+}
