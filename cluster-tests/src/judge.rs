@@ -14,6 +14,16 @@ mod begun;
 
 mod tokens;
 
+mod fenced;
+
+mod at_most_once;
+
+mod patient;
+
+mod astray;
+
+mod ended;
+
 mod delivered;
 
 mod equal;
@@ -39,8 +49,19 @@ pub struct Evidence {
     pub position: Position,
     /// What the receiver wrote down.
     pub calls: Vec<Call>,
-    /// Every instant up to here must be decided and delivered.
+    /// Every instant up to here must be decided, and what it fired must have come to what was promised.
     pub until: Timestamp,
+    /// What was promised.
+    pub promise: Promise,
+}
+
+/// What must become of every firing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    /// It is delivered: its receiver takes it in the end.
+    Delivered,
+    /// It ends: its receiver may refuse it for good. What ended well was delivered.
+    Settled,
 }
 
 /// What can be wrong.
@@ -58,6 +79,16 @@ pub enum Fault {
     Unbegun,
     /// A fencing token did not grow.
     Backward,
+    /// A receiver that compares tokens accepted an older one.
+    Stale,
+    /// A firing that was to be sent at most once came twice.
+    Resent,
+    /// An attempt came before the receiver wanted one.
+    Hasty,
+    /// A call went where no definition sends it.
+    Astray,
+    /// A firing did not end.
+    Unsettled,
     /// Something fired and no receiver took it.
     Undelivered,
     /// Two nodes do not have the same rows.
@@ -103,6 +134,12 @@ pub struct Counts {
     pub calls: usize,
     /// Calls beyond the first of their firing: allowed by "at least once", and told.
     pub repeated: usize,
+    /// Calls that a receiver refused since their token was older than one that it had seen.
+    pub refused: usize,
+    /// Attempts whose lease ended before their holder said anything.
+    pub leases_ended: usize,
+    /// Firings of which nobody knows whether their receiver took them.
+    pub unknown: usize,
 }
 
 /// Judges.
@@ -119,7 +156,14 @@ pub fn judge(evidence: &Evidence) -> Verdict {
     early::check(rows, &evidence.calls, &mut findings);
     begun::check(rows, &evidence.calls, &mut findings);
     tokens::check(rows, &lives, &mut findings);
-    delivered::check(rows, &evidence.calls, evidence.until, &mut findings);
+    fenced::check(&evidence.calls, &mut findings);
+    at_most_once::check(rows, &evidence.calls, &mut findings);
+    patient::check(&evidence.calls, &mut findings);
+    astray::check(rows, &evidence.calls, &mut findings);
+    if evidence.promise == Promise::Settled {
+        ended::check(rows, evidence.until, &mut findings);
+    }
+    delivered::check(rows, &evidence.calls, (evidence.until, evidence.promise), &mut findings);
     equal::check(&evidence.ledgers, evidence.position, &mut findings);
     let counts =
         Counts { ledgers: evidence.ledgers.len(), schedules: lives.count(), ..count(rows, &evidence.calls) };
@@ -134,11 +178,16 @@ fn count(rows: &[Row], calls: &[Call]) -> Counts {
             Fact::Fired { .. } => counts.fired += 1,
             Fact::Skipped { count, .. } => counts.skipped += count,
             Fact::Begun { .. } => counts.begun += 1,
+            Fact::Settled { outcome, state, .. } => {
+                counts.leases_ended += usize::from(outcome == "lease_ended");
+                counts.unknown += usize::from(state.as_deref() == Some("unknown"));
+            }
             _ => {}
         }
     }
     let firings: BTreeSet<&str> = calls.iter().map(|call| call.firing.as_str()).collect();
     counts.repeated = calls.len() - firings.len();
+    counts.refused = fenced::count_refused(calls);
     counts
 }
 
@@ -168,13 +217,14 @@ impl fmt::Display for Finding {
 impl fmt::Display for Verdict {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 20;
-        let Counts { ledgers, rows, offices, schedules, fired, skipped, begun, calls, repeated } =
-            self.counts;
+        let Counts { ledgers, rows, offices, schedules, fired, skipped, begun, calls, .. } = self.counts;
+        let Counts { repeated, refused, leases_ended, unknown, .. } = self.counts;
         writeln!(out, "{ledgers} ledgers of {rows} rows, {offices} offices, {schedules} schedules")?;
         writeln!(
             out,
-            "{fired} fired, {skipped} skipped, {begun} attempts, {calls} calls ({repeated} repeated)"
+            "{fired} fired, {skipped} skipped, {begun} attempts, {calls} calls ({repeated} repeated, {refused} refused by their token)"
         )?;
+        writeln!(out, "{leases_ended} leases ended by themselves, {unknown} firings ended as unknown")?;
         writeln!(out, "{} finding(s)", self.findings.len())?;
         self.findings.iter().take(SHOWN).try_for_each(|finding| writeln!(out, "  {finding}"))
     }

@@ -98,8 +98,16 @@ pub enum Fact {
         firing: Firing,
         /// Which.
         attempt: u32,
+        /// What came of the attempt.
+        outcome: String,
         /// How the firing ended; `None` when another attempt follows.
         state: Option<String>,
+    },
+    /// A firing was stopped, and has ended with that.
+    Cancelled {
+        /// Which.
+        #[serde(flatten)]
+        firing: Firing,
     },
     /// A definition came into force.
     Defined {

@@ -10,9 +10,9 @@ use campanile_core::time::Timestamp;
 use tokio::time::{Instant, sleep};
 
 use crate::cluster::Cluster;
-use crate::judge::{Evidence, Fault, Verdict, judge};
+use crate::judge::{Evidence, Fault, Promise, Verdict, judge};
 use crate::ledger::{Ledger, Position};
-use crate::receiver::Receiver;
+use crate::receiver::{Call, Receiver};
 use crate::wait;
 
 /// An attempt whose node was killed is free again when its lease ends: the longest timeout in use (30 s), the margin of the
@@ -30,20 +30,47 @@ pub async fn judge_after(cluster: &Cluster, receiver: &Receiver, until: Timestam
     Ok(judge(&gather(cluster, receiver, until).await?))
 }
 
+/// The same where receivers may refuse for good: waits until everything up to `until` is decided and has ended. `calls`
+/// says what has arrived, at receivers and at workers.
+///
+/// # Errors
+/// As [`judge_after`].
+pub async fn judge_settled(
+    cluster: &Cluster,
+    calls: impl Fn() -> Vec<Call>,
+    until: Timestamp,
+) -> Result<Verdict> {
+    Ok(judge(&gather_for(Promise::Settled, cluster, &calls, until).await?))
+}
+
 /// The evidence alone.
 ///
 /// # Errors
 /// As [`judge_after`].
 pub async fn gather(cluster: &Cluster, receiver: &Receiver, until: Timestamp) -> Result<Evidence> {
+    gather_for(Promise::Delivered, cluster, &|| receiver.calls(), until).await
+}
+
+/// The evidence for either promise.
+///
+/// # Errors
+/// As [`judge_after`].
+pub async fn gather_for(
+    promise: Promise,
+    cluster: &Cluster,
+    calls: &impl Fn() -> Vec<Call>,
+    until: Timestamp,
+) -> Result<Evidence> {
     let mut evidence = Evidence {
         ledgers: vec![(1, Ledger::default())],
         position: Position { index: 0, n: 0 },
         calls: Vec::new(),
         until,
+        promise,
     };
-    finish(cluster, receiver, &mut evidence).await?;
+    finish(cluster, calls, &mut evidence).await?;
     // Calls before ledgers: a call that arrives in between may have its Begin behind the end of what is read.
-    evidence.calls = receiver.calls();
+    evidence.calls = calls();
     for node in cluster.places().skip(1) {
         evidence.ledgers.push((node, Ledger::default()));
     }
@@ -59,16 +86,16 @@ pub async fn gather(cluster: &Cluster, receiver: &Receiver, until: Timestamp) ->
 }
 
 /// Until the first node's ledger has nothing open, or for as long as that may take.
-async fn finish(cluster: &Cluster, receiver: &Receiver, evidence: &mut Evidence) -> Result<()> {
+async fn finish(cluster: &Cluster, calls: &impl Fn() -> Vec<Call>, evidence: &mut Evidence) -> Result<()> {
     let deadline = Instant::now() + FINISH_WITHIN;
     loop {
         let (node, ledger) = &mut evidence.ledgers[0];
         ledger.read_on(&cluster.api(*node)).await?;
         evidence.position = ledger.last().unwrap_or(evidence.position);
-        evidence.calls = receiver.calls();
+        evidence.calls = calls();
         let verdict = judge(evidence);
-        let open = verdict.has(Fault::Missing) || verdict.has(Fault::Undelivered);
-        if !open || Instant::now() >= deadline {
+        let open = [Fault::Missing, Fault::Unsettled, Fault::Undelivered];
+        if !open.into_iter().any(|fault| verdict.has(fault)) || Instant::now() >= deadline {
             return Ok(());
         }
         sleep(LOOK_EVERY).await;

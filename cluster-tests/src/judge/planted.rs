@@ -1,5 +1,7 @@
 //! The judge judged: a clean record is clean, and each fault, planted into it, is found as what it is.
 
+mod delivery;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -19,7 +21,8 @@ fn record(spoil: impl FnOnce(&mut Vec<Value>, &mut Vec<Call>)) -> Verdict {
     let ledger = ledger(&rows);
     let position = ledger.last().expect("rows");
     let until = Timestamp::from_millis(START + 3_500);
-    judge(&Evidence { ledgers: vec![(1, ledger.clone()), (2, ledger)], position, calls, until })
+    let promise = Promise::Delivered;
+    judge(&Evidence { ledgers: vec![(1, ledger.clone()), (2, ledger)], position, calls, until, promise })
 }
 
 fn ledger(rows: &[Value]) -> Ledger {
@@ -61,6 +64,7 @@ fn begun(second: i64, attempt: u32) -> Value {
 fn settled(second: i64) -> Value {
     let mut row = row(second, 9, "settled");
     row["attempt"] = json!(1);
+    row["outcome"] = json!("succeeded");
     row["state"] = json!("succeeded");
     row
 }
@@ -77,6 +81,8 @@ fn call(second: i64, attempt: u32) -> Call {
         kind: "scheduled".into(),
         node: "1".into(),
         answered: Some(200),
+        asked_to_wait: None,
+        is_fenced: false,
     }
 }
 
@@ -191,6 +197,7 @@ fn nodes_whose_rows_differ_are_parted() {
             position,
             calls: vec![call(1, 1)],
             until,
+            promise: Promise::Delivered,
         };
         assert_found(&judge(&evidence), &[Fault::Parted]);
     }
