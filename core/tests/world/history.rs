@@ -31,7 +31,7 @@ pub enum Want {
     Pause { until: Option<Timestamp> },
     Resume,
     Again(Again),
-    Queue(Body),
+    Queue(Box<Body>),
 }
 
 /// Half an hour over a change of daylight saving in Berlin, a few schedules and queues, sixty wishes.
@@ -46,7 +46,7 @@ pub fn history(dice: &mut Dice) -> Vec<Wish> {
             1 => Want::Pause { until: dice.one_in(2).then(|| Timestamp::from_millis(at + 45_000)) },
             2 | 3 => Want::Resume,
             4..=7 => Want::Again(Again::by(dice)),
-            8..=10 => Want::Queue(queue(dice)),
+            8..=10 => Want::Queue(Box::new(queue(dice))),
             _ => Want::Put(definition(dice)),
         };
         wishes.push(Wish { at: Timestamp::from_millis(at), name: name(dice), want });

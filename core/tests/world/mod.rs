@@ -168,7 +168,7 @@ impl World {
                     PauseUntil { note: "".into(), until: *until },
                 ),
                 Want::Resume => self.planner.resume(&self.machine, at, wanted, ResumeFrom::Now),
-                Want::Queue(body) => body.clone(),
+                Want::Queue(body) => Body::clone(body),
                 Want::Again(again) => match self.plan_again(wanted, again) {
                     Ok(body) => body,
                     Err(_) => return,
