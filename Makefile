@@ -6,7 +6,7 @@
 #   make test     check, then every test with the fixed share of faults; says where the time went
 #   make bench    the figures, from a release build of three real processes; also in target/bench.json
 #   make sim      the pure machine fed in random cuts, SEEDS seeds of it
-#   make faults   the log under KILLS kills and CUTS power cuts; the power cuts need root and loop devices
+#   make faults   the log and deliveries under KILLS kills, the log under CUTS power cuts; those need root and loop devices
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -70,6 +70,7 @@ sim:
 
 faults:
 	KILLS=$(KILLS) CUTS=$(CUTS) $(CARGO) test --locked -p campanile-storage --test log_faults -- --nocapture
+	KILLS=$(KILLS) $(CARGO) test --locked -p campanile-cluster-tests --test at_most_once -- --nocapture
 
 # Known vulnerabilities; apart from `check` because it fetches the advisory database.
 audit:

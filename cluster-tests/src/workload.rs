@@ -5,6 +5,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
+use campanile_core::cron::instant_text;
+use campanile_core::time::{Span, Timestamp};
 use serde_json::{Value, json};
 
 use crate::api::Api;
@@ -40,6 +42,13 @@ pub fn every(name: &str, span: &str, url: &str) -> Schedule {
     schedule(name, &json!({ "every": span }), url)
 }
 
+/// The spec of every second, on a grid that is so many milliseconds beside the whole second.
+#[must_use]
+pub fn every_second(offset_ms: u64) -> Value {
+    let anchor = Timestamp::EPOCH + Span::from_millis(offset_ms % 1000);
+    json!({ "every": "1s", "anchor": instant_text(anchor) })
+}
+
 /// Any one spec.
 #[must_use]
 pub fn schedule(name: &str, spec: &Value, url: &str) -> Schedule {
@@ -48,6 +57,13 @@ pub fn schedule(name: &str, spec: &Value, url: &str) -> Schedule {
 }
 
 impl Schedule {
+    /// The same with these fields laid over those of its body; objects in it are merged.
+    #[must_use]
+    pub fn with(mut self, fields: &Value) -> Self {
+        lay_over(&mut self.body, fields);
+        self
+    }
+
     /// Where it is put.
     #[must_use]
     pub fn path(&self) -> String {
@@ -74,4 +90,14 @@ pub async fn create_all(api: &Api, schedules: &[Schedule]) -> Result<()> {
         schedule.create(api).await?;
     }
     Ok(())
+}
+
+/// What is in `over` wins; objects are merged.
+fn lay_over(below: &mut Value, over: &Value) {
+    match (below, over) {
+        (Value::Object(below), Value::Object(over)) => {
+            over.iter().for_each(|(name, value)| lay_over(below.entry(name).or_insert(Value::Null), value));
+        }
+        (below, over) => *below = over.clone(),
+    }
 }

@@ -16,7 +16,7 @@ use crate::Plan;
 use crate::figure::Report;
 use crate::load;
 use crate::metrics::Scrape;
-use crate::stage::{Stage, every_second};
+use crate::stage::Stage;
 
 /// Due each second: above the target, so that there is always a backlog.
 const SCHEDULES: usize = 80_000;
@@ -67,7 +67,7 @@ fn schedules(
 ) -> impl Iterator<Item = Schedule> + Send + use<> {
     let url = url.to_owned();
     (0..count).map(move |n| {
-        let mut schedule = workload::schedule(&format!("{namespace}/n{n}"), &every_second(0), &url);
+        let mut schedule = workload::schedule(&format!("{namespace}/n{n}"), &workload::every_second(0), &url);
         schedule.body["start_at"] = start_at.clone().into();
         schedule.body["target"]["webhook"]["timeout"] = "1h".into();
         schedule

@@ -9,7 +9,7 @@ use campanile_cluster_tests::{wait, workload};
 use crate::Plan;
 use crate::figure::Report;
 use crate::load;
-use crate::stage::{Stage, every_second};
+use crate::stage::Stage;
 
 /// Due each second: more than this machine sends, so that there is a backlog.
 const SCHEDULES: usize = 8_000;
@@ -24,8 +24,8 @@ pub(crate) async fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     let mut stage = Stage::set(plan, extra).await?;
     let api = stage.leader_api().await;
     let (count, url) = (plan.share(SCHEDULES), receiver.url("/"));
-    let schedules =
-        (0..count).map(move |n| workload::schedule(&format!("deliver/n{n}"), &every_second(n as u64), &url));
+    let schedules = (0..count)
+        .map(move |n| workload::schedule(&format!("deliver/n{n}"), &workload::every_second(n as u64), &url));
     load::create(&api, schedules).await?;
     wait::must("calls", Duration::from_secs(30), async || (receiver.count() > count).then_some(())).await;
     let mut runs = Vec::new();

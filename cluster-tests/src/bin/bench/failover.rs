@@ -15,7 +15,7 @@ use campanile_core::time::Timestamp;
 use crate::Plan;
 use crate::figure::Report;
 use crate::load;
-use crate::stage::{Stage, every_second};
+use crate::stage::Stage;
 
 const SCHEDULES: u64 = 100;
 const KILLS: usize = 10;
@@ -25,8 +25,8 @@ pub(crate) async fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     let receiver = Receiver::start().await;
     let mut stage = Stage::set(plan, toml::Table::new()).await?;
     let (api, url) = (stage.leader_api().await, receiver.url("/"));
-    let schedules =
-        (0..SCHEDULES).map(move |n| workload::schedule(&format!("fine/n{n}"), &every_second(n * 10), &url));
+    let schedules = (0..SCHEDULES)
+        .map(move |n| workload::schedule(&format!("fine/n{n}"), &workload::every_second(n * 10), &url));
     load::create(&api, schedules).await?;
 
     let mut dice = plan.seed.dice("failover");

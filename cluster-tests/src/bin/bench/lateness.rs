@@ -13,7 +13,7 @@ use crate::Plan;
 use crate::figure::Report;
 use crate::load;
 use crate::metrics::Histogram;
-use crate::stage::{Stage, every_second};
+use crate::stage::Stage;
 
 const SCHEDULES: usize = 1_000;
 const WINDOW: Duration = Duration::from_secs(15);
@@ -53,8 +53,9 @@ async fn under(
     let mut stage = Stage::set(plan, toml::Table::new()).await?;
     let api = stage.leader_api().await;
     let (count, url) = (plan.share(SCHEDULES), receiver.url("/"));
-    let schedules = (0..count)
-        .map(move |n| workload::schedule(&format!("late/n{n}"), &every_second(offset(n as u64)), &url));
+    let schedules = (0..count).map(move |n| {
+        workload::schedule(&format!("late/n{n}"), &workload::every_second(offset(n as u64)), &url)
+    });
     load::create(&api, schedules).await?;
     wait::must("calls", Duration::from_secs(30), async || (receiver.count() > 2 * count).then_some(())).await;
 

@@ -5,9 +5,6 @@ use std::time::Duration;
 use anyhow::Result;
 use campanile_cluster_tests::api::Api;
 use campanile_cluster_tests::cluster::{Cluster, Options};
-use campanile_core::cron::instant_text;
-use campanile_core::time::{Span, Timestamp};
-use serde_json::json;
 
 use crate::Plan;
 use crate::figure::Report;
@@ -75,10 +72,4 @@ impl Window {
     pub(crate) fn rate(&self, counter: &str) -> f64 {
         (self.after.sum(counter) - self.before.sum(counter)) / self.took.as_secs_f64()
     }
-}
-
-/// `{"every": "1s"}` on a grid that is so many milliseconds beside the whole second.
-pub(crate) fn every_second(offset_ms: u64) -> serde_json::Value {
-    let anchor = Timestamp::EPOCH + Span::from_millis(offset_ms % 1000);
-    json!({ "every": "1s", "anchor": instant_text(anchor) })
 }
