@@ -4,15 +4,16 @@ use std::sync::atomic::Ordering;
 
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use campanile_core::attempt::Verdict;
+use campanile_core::attempt::{Holder, Verdict};
 use campanile_core::definition::Delivery;
 use campanile_core::event::{Event, Outcome};
 use campanile_core::firing::EndState;
+use campanile_core::id::NodeId;
 use campanile_core::schedule::State;
 use campanile_core::time::Span;
 
 use super::receiver::{Receiver, ok};
-use super::stage::{Stage, on_demand, with_policy, with_timeout};
+use super::stage::{Stage, in_time, on_demand, with_policy, with_webhook};
 
 /// What stands in the ledger of each attempt: its number, what came of it, and how the firing ended if it did.
 fn story(events: &[Event]) -> Vec<(u32, Option<Verdict>, Option<EndState>)> {
@@ -42,7 +43,7 @@ async fn a_firing_is_begun_before_it_is_sent_and_carries_what_was_committed() {
     let settled = events.iter().position(|event| matches!(event, Event::Settled { .. })).unwrap();
     assert!(begun < settled);
     let Event::Begun { firing, lease } = &events[begun] else { unreachable!() };
-    assert_eq!((*firing, lease.holder.0, lease.attempt.0), (id, 1, 1));
+    assert_eq!((*firing, &lease.holder, lease.attempt.0), (id, &Holder::Node(NodeId(1)), 1));
     let lasts = lease.until.since(lease.begun_at);
     assert_eq!(lasts, Span::from_secs(30), "20 s for the attempt, 10 s to report it");
     for (name, value) in [
@@ -144,7 +145,8 @@ async fn nobody_who_listens_is_certain_so_even_at_most_once_tries_again() {
 async fn an_answer_that_does_not_come_in_time_is_unknown_when_it_may_be_sent_once_only() {
     let (stage, receiver) = (Stage::open(), Receiver::held(ok).await);
     let once = with_policy(on_demand(&receiver.url), |policy| policy.delivery = Delivery::AtMostOnce);
-    stage.put("a/b", &with_timeout(once, Span::from_millis(500))).await;
+    let once = with_webhook(once, |webhook| webhook.timeout = Span::from_millis(500));
+    stage.put("a/b", &once).await;
     stage.trigger("a/b").await;
     assert_eq!(story(&stage.settled(1).await), [(1, Some(Verdict::TimedOut), Some(EndState::Unknown))]);
     assert!(receiver.seen().len() <= 1, "never a second time");
@@ -154,9 +156,9 @@ async fn an_answer_that_does_not_come_in_time_is_unknown_when_it_may_be_sent_onc
 #[tokio::test(flavor = "multi_thread")]
 async fn a_target_that_cannot_be_built_is_refused_at_once() {
     let stage = Stage::open();
-    let mut definition = on_demand("http://127.0.0.1:1/");
-    let campanile_core::definition::Target::Webhook(webhook) = &mut definition.target;
-    webhook.headers.insert("x-broken".into(), "a\nb".into());
+    let definition = with_webhook(on_demand("http://127.0.0.1:1/"), |webhook| {
+        webhook.headers.insert("x-broken".into(), "a\nb".into());
+    });
     stage.put("a/b", &definition).await;
     stage.trigger("a/b").await;
     assert_eq!(story(&stage.settled(1).await), [(1, Some(Verdict::Refused), Some(EndState::Failed))]);
@@ -169,9 +171,9 @@ async fn replies_that_are_lost_settle_an_attempt_once_and_send_it_once() {
     stage.put("a/b", &on_demand(&receiver.url)).await;
     stage.trigger("a/b").await;
     receiver.wait_for(1).await;
-    stage.log.lose_replies.store(3, Ordering::Relaxed);
+    stage.members[0].node.lose_answers.store(3, Ordering::Relaxed);
     receiver.let_go(100);
-    super::stage::in_time(stage.tools.desk.idle()).await;
+    in_time(stage.desk().idle()).await;
     assert_eq!(story(&stage.log.events()), [(1, Some(Verdict::Succeeded), Some(EndState::Succeeded))]);
     assert_eq!(receiver.seen().len(), 1);
     let settles = stage.log.settles.load(Ordering::Relaxed);

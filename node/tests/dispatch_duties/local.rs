@@ -1,4 +1,5 @@
-//! An office over a machine in this process: what is proposed is applied at once. It can lose replies, and be lost.
+//! A log in this process: what is proposed is applied at once, in a cluster of as many nodes as a test wants ([`super::node`]).
+//! It can lose replies and offices; the duties of a leader propose to it as to an office.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,9 +13,9 @@ use campanile_core::reply::Reply;
 use campanile_core::time::Timestamp;
 use tokio::sync::watch;
 
-/// The machine, and everything that it said.
+/// The machine after each entry, and everything that it said.
 pub(crate) struct Log {
-    machine: Mutex<Arc<Machine>>,
+    versions: Mutex<Vec<Arc<Machine>>>,
     rows: Mutex<Vec<Row>>,
     applied: watch::Sender<LogIndex>,
     /// So many replies are lost from here on: the command is applied, and its proposer does not hear.
@@ -23,14 +24,14 @@ pub(crate) struct Log {
     pub(crate) largest_tick: AtomicUsize,
     /// The latest moment that an entry may carry, in milliseconds: what the peers' clocks show, to a leader that is ahead.
     pub(crate) latest: AtomicI64,
-    /// How many Settles were applied.
+    /// How many reports were applied.
     pub(crate) settles: AtomicUsize,
 }
 
 impl Log {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
-            machine: Mutex::default(),
+            versions: Mutex::new(vec![Arc::default()]),
             rows: Mutex::default(),
             applied: watch::Sender::new(LogIndex(0)),
             lose_replies: AtomicUsize::new(0),
@@ -41,7 +42,14 @@ impl Log {
     }
 
     pub(crate) fn view(&self) -> Arc<Machine> {
-        Arc::clone(&self.machine.lock().unwrap())
+        self.view_at(u64::MAX)
+    }
+
+    /// The machine as far as a node has applied that has applied no more than `index`.
+    pub(crate) fn view_at(&self, index: u64) -> Arc<Machine> {
+        let versions = self.versions.lock().unwrap();
+        let last = versions.len() - 1;
+        Arc::clone(&versions[usize::try_from(index).map_or(last, |index| index.min(last))])
     }
 
     pub(crate) fn events(&self) -> Vec<Event> {
@@ -68,17 +76,20 @@ impl Log {
         epoch: Epoch,
         plan: impl FnOnce(Timestamp, &Machine) -> Option<Body>,
     ) -> Option<Reply> {
-        let mut machine = self.machine.lock().unwrap();
+        let mut versions = self.versions.lock().unwrap();
+        let machine = Arc::clone(&versions[versions.len() - 1]);
         let latest = Timestamp::from_millis(self.latest.load(Ordering::Relaxed));
         let at = now.min(latest).max(machine.clock());
         let body = plan(at, &machine)?;
-        self.settles.fetch_add(usize::from(matches!(body, Body::Settle(_))), Ordering::Relaxed);
+        if let Body::Work(work) = &body {
+            self.settles.fetch_add(work.settles.len(), Ordering::Relaxed);
+        }
         let index = LogIndex(machine.applied().0 + 1);
         let mut next = Machine::clone(&machine);
         let (reply, rows) = next.apply(index, &Command { at, epoch, body });
         self.rows.lock().unwrap().extend(rows);
-        *machine = Arc::new(next);
-        drop(machine);
+        versions.push(Arc::new(next));
+        drop(versions);
         self.applied.send_replace(index);
         Some(reply)
     }
@@ -97,6 +108,11 @@ impl Local {
     /// From here on it is refused whatever it proposes.
     pub(crate) fn lose(&self) {
         self.lost.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is the one in force.
+    pub(crate) fn is_held(&self) -> bool {
+        !self.lost.load(Ordering::Relaxed) && self.log.view().epoch() == self.epoch
     }
 }
 
@@ -124,7 +140,7 @@ impl Office for Local {
     ) -> Result<Option<Reply>, NoReply> {
         // As with a log, others get their turn meanwhile.
         tokio::task::yield_now().await;
-        if self.lost.load(Ordering::Relaxed) {
+        if !self.is_held() {
             return Err(NoReply::OutOfOffice);
         }
         let mut too_large = false;
@@ -138,15 +154,16 @@ impl Office for Local {
         if too_large {
             return Err(NoReply::TooLarge("the entry is too large".into()));
         }
-        let lost = self
-            .log
-            .lose_replies
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        match lost {
-            Ok(_) => Err(NoReply::Unknown("the reply was lost".into())),
-            Err(_) => Ok(reply),
+        if reply.is_some() && take_one(&self.log.lose_replies) {
+            return Err(NoReply::Unknown("the reply was lost".into()));
         }
+        Ok(reply)
     }
+}
+
+/// Whether one was left.
+pub(crate) fn take_one(count: &AtomicUsize) -> bool {
+    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
 }
 
 fn parts(body: &Body) -> usize {

@@ -6,9 +6,13 @@
 mod bounds;
 mod delivery;
 mod egress;
+mod hosts;
 mod local;
+mod node;
+mod nodes;
 mod office;
 mod receiver;
 mod stage;
 mod stops;
 mod ticks;
+mod words;

@@ -47,7 +47,9 @@ struct Recorder {
     under_way: Mutex<usize>,
     /// How many requests went away before they were answered.
     hung_up: watch::Sender<usize>,
-    /// A request is answered when it gets a permit.
+    /// A request below this path is answered when it gets a permit,
+    held: Option<&'static str>,
+    /// of these.
     gate: Semaphore,
 }
 
@@ -59,15 +61,25 @@ impl Receiver {
 
     /// Answers at once, at that address.
     pub(crate) async fn at(address: &str, script: Script) -> Self {
-        Self::with(address, script, Semaphore::MAX_PERMITS).await
+        Self::with(address, script, None).await
     }
 
     /// Answers nothing until it is let go.
     pub(crate) async fn held(script: Script) -> Self {
-        Self::with("127.0.0.1:0", script, 0).await
+        Self::holding("/", script).await
     }
 
-    async fn with(address: &str, script: Script, permits: usize) -> Self {
+    /// Answers nothing below that path until it is let go, and everything else at once.
+    pub(crate) async fn holding(path: &'static str, script: Script) -> Self {
+        Self::holding_at("127.0.0.1:0", path, script).await
+    }
+
+    /// The same, at that address.
+    pub(crate) async fn holding_at(address: &str, path: &'static str, script: Script) -> Self {
+        Self::with(address, script, Some(path)).await
+    }
+
+    async fn with(address: &str, script: Script, held: Option<&'static str>) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let state = Arc::new(Recorder {
@@ -75,7 +87,8 @@ impl Receiver {
             seen: watch::Sender::new(Vec::new()),
             under_way: Mutex::new(0),
             hung_up: watch::Sender::new(0),
-            gate: Semaphore::new(permits),
+            held,
+            gate: Semaphore::new(0),
         });
         let router = Router::new().fallback(any(receive)).with_state(Arc::clone(&state));
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -130,7 +143,9 @@ async fn receive(State(state): State<Arc<Recorder>>, uri: Uri, headers: HeaderMa
     let attempt = seen.attempt();
     state.seen.send_modify(|all| all.push(seen));
     let waiting = Waiting { state: Arc::clone(&state), answered: false };
-    state.gate.acquire().await.unwrap().forget();
+    if state.held.is_some_and(|path| uri.path().starts_with(path)) {
+        state.gate.acquire().await.unwrap().forget();
+    }
     *state.under_way.lock().unwrap() -= 1;
     waiting.answer();
     (state.script)(attempt)

@@ -8,9 +8,6 @@ use campanile_core::definition::Overlap;
 use campanile_core::event::{Event, Outcome};
 use campanile_core::firing::EndState;
 use campanile_core::reply::Reply;
-use campanile_core::time::Timestamp;
-
-use campanile::leader::office::Office;
 
 use super::receiver::{Receiver, ok};
 use super::stage::{Stage, in_time, on_demand, with_policy};
@@ -57,7 +54,7 @@ async fn a_request_whose_firing_is_terminated_is_cut_off_and_settles_nothing() {
     receiver.wait_for_hang_ups(1).await;
     receiver.wait_for(2).await;
     receiver.let_go(1);
-    in_time(stage.tools.desk.idle()).await;
+    in_time(stage.desk().idle()).await;
     let events = stage.settled(2).await;
     let ends: Vec<_> = events
         .iter()
@@ -75,11 +72,10 @@ async fn a_request_whose_firing_is_cancelled_by_a_user_is_cut_off_and_frees_its_
     let (stage, receiver, first) = one_hangs(Overlap::Allow).await;
     let request = Request { by: "alice".into(), key: None };
     let cancel = Body::CancelFiring(CancelFiring { firing: first, request });
-    let reply = stage.office.propose(Timestamp::EPOCH, move |_, _| Some(cancel)).await;
-    assert_eq!(reply, Ok(Some(Reply::Cancelled)));
+    assert_eq!(stage.propose(move |_, _| Some(cancel)).await, Some(Reply::Cancelled));
     receiver.wait_for_hang_ups(1).await;
-    in_time(stage.tools.desk.idle()).await;
-    assert_eq!(stage.tools.desk.in_flight(), 0);
+    in_time(stage.desk().idle()).await;
+    assert_eq!(stage.desk().in_flight(), 0);
     assert_eq!(stage.log.settles.load(std::sync::atomic::Ordering::Relaxed), 0, "its token is dead");
     stage.close().await;
 }
