@@ -6,8 +6,9 @@
 
 mod gauges;
 mod process;
+mod queues;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use campanile_core::attempt::Verdict;
@@ -24,6 +25,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use gauges::Gauges;
 pub use gauges::Snapshot;
+pub use queues::{Depth, depths};
 
 /// The content type of [`Metrics::text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -67,12 +69,12 @@ pub struct Metrics {
     tick_instants: Histogram,
     tick_plan: Histogram,
     begin_items: Histogram,
-    settle_items: Histogram,
     settle_dropped: Counter,
     proposals: Family<ByDuty, Gauge>,
     leader_changes: Counter,
     http: Family<ByRoute, Counter>,
     gauges: Gauges,
+    scrape: Mutex<()>,
 }
 
 impl std::fmt::Debug for Metrics {
@@ -100,12 +102,12 @@ impl Metrics {
             // 50 µs × 2^15 is 1.6 s: a plan that takes as long as a heartbeat shows.
             tick_plan: Histogram::new(exponential_buckets(0.00005, 2.0, 16)),
             begin_items: batch(),
-            settle_items: batch(),
             settle_dropped: Counter::default(),
             proposals: Family::default(),
             leader_changes: Counter::default(),
             http: Family::default(),
             gauges: Gauges::default(),
+            scrape: Mutex::default(),
         };
         metrics.register();
         Arc::new(metrics)
@@ -136,14 +138,17 @@ impl Metrics {
         );
         to.register("tick_instants", "Instants in one Tick", self.tick_instants.clone());
         to.register_with_unit("tick_plan", "Planning one Tick", seconds(), self.tick_plan.clone());
-        to.register("begin_items", "Leases in one Begin", self.begin_items.clone());
-        to.register("settle_items", "Reports in one Settle", self.settle_items.clone());
+        to.register("begin_items", "Leases that this node asked for at once", self.begin_items.clone());
         to.register(
             "settle_dropped",
-            "Reports that could not be committed: their leases end instead",
+            "Reports that were not settled while their leases lasted: those end instead",
             self.settle_dropped.clone(),
         );
-        to.register("proposals_in_flight", "Proposals under way, by duty", self.proposals.clone());
+        to.register(
+            "proposals_in_flight",
+            "Proposals and what this node asks of the leader, by duty",
+            self.proposals.clone(),
+        );
         to.register("leader_changes", "How often this node took office", self.leader_changes.clone());
         to.register("http_requests", "Requests to the API, by method, route and status", self.http.clone());
         gauges.register(to);
@@ -212,15 +217,14 @@ impl Metrics {
         self.attempts.get_or_create(&ByOutcome { outcome: "aborted" }).inc();
     }
 
-    /// A Begin of so many leases is under way until the guard goes.
+    /// So many leases are asked for until the guard goes.
     pub fn beginning(&self, items: usize) -> UnderWay {
         self.begin_items.observe(items as f64);
         self.under_way("begin")
     }
 
-    /// A Settle of so many reports is under way until the guard goes.
-    pub fn settling(&self, items: usize) -> UnderWay {
-        self.settle_items.observe(items as f64);
+    /// A report is on its way to the log until the guard goes.
+    pub fn settling(&self) -> UnderWay {
         self.under_way("settle")
     }
 
@@ -229,9 +233,9 @@ impl Metrics {
         self.under_way("tick")
     }
 
-    /// Reports were lost with the office.
-    pub fn dropped_reports(&self, reports: usize) {
-        self.settle_dropped.inc_by(reports as u64);
+    /// A report did not reach the log while its lease lasted.
+    pub fn dropped_report(&self) {
+        self.settle_dropped.inc();
     }
 
     /// This node took office.
@@ -247,7 +251,9 @@ impl Metrics {
 
     /// Everything, in the format of [`CONTENT_TYPE`].
     #[must_use]
-    pub fn text(&self, snapshot: Snapshot) -> String {
+    pub fn text(&self, snapshot: &Snapshot) -> String {
+        // One scrape at a time: the next one begins with taking the queues out.
+        let _alone = self.scrape.lock().unwrap_or_else(PoisonError::into_inner);
         self.gauges.set(snapshot);
         let mut page = String::new();
         // Writing into a String cannot fail; were it to, a half page says so to the scraper by its missing end.
@@ -292,7 +298,7 @@ mod tests {
         let tick = Tick { on_time: vec![item; 3], ..Tick::default() };
         metrics.ticked(&tick, Ticked { fired: 2, skipped: 1, stale: 0 }, Timestamp::from_millis(10_040));
         metrics.answered("GET", "/v1/schedules", 200);
-        let page = metrics.text(Snapshot { applied: 7, ..Snapshot::default() });
+        let page = metrics.text(&Snapshot { applied: 7, ..Snapshot::default() });
         for line in [
             "campanile_firings_total{kind=\"scheduled\"} 2",
             "campanile_skipped_total{reason=\"overlap\"} 1",
@@ -315,7 +321,7 @@ mod tests {
         metrics.fired(Kind::Manual, 1);
         metrics.fired(Kind::Rerun, 2);
         metrics.fired(Kind::Backfill(campanile_core::id::BackfillId(7)), 100);
-        let page = metrics.text(Snapshot { held_firings: 5, running_backfills: 1, ..Snapshot::default() });
+        let page = metrics.text(&Snapshot { held_firings: 5, running_backfills: 1, ..Snapshot::default() });
         for line in [
             "campanile_firings_total{kind=\"manual\"} 1",
             "campanile_firings_total{kind=\"rerun\"} 2",
@@ -331,7 +337,7 @@ mod tests {
     fn a_proposal_is_under_way_while_its_guard_lives() {
         let metrics = Metrics::new();
         let line = |metrics: &Metrics, count| {
-            let page = metrics.text(Snapshot::default());
+            let page = metrics.text(&Snapshot::default());
             page.contains(&format!("campanile_proposals_in_flight{{duty=\"begin\"}} {count}"))
         };
         let guard = metrics.beginning(5);

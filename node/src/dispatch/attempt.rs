@@ -44,7 +44,7 @@ impl Attempt {
             verdict = ?report.verdict, status = report.status, "attempt ended"
         );
         let item = SettleItem { firing: firing.id, attempt: self.lease.attempt, report };
-        let under_way = tools.metrics.settling(1);
+        let under_way = tools.metrics.settling();
         // Across any change of leaders, as long as the lease lasts; after it, the clock has ended the attempt.
         match tools.intake.settle(item, ends_at.into()).await {
             Ok(Ok(_)) => {}
@@ -52,7 +52,7 @@ impl Attempt {
             Ok(Err(refused)) => tracing::debug!(firing = %firing.id, ?refused, "a report came too late"),
             Err(undone) => {
                 tracing::warn!(schedule = %name, firing = %firing.id, %undone, "a report was not settled; its lease ends instead");
-                tools.metrics.dropped_reports(1);
+                tools.metrics.dropped_report();
             }
         }
         drop(under_way);

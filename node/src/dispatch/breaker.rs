@@ -188,6 +188,12 @@ impl Breakers {
         }
     }
 
+    /// How many circuits are open or half open.
+    #[must_use]
+    pub fn not_closed(&self) -> usize {
+        self.hosts.values().filter(|known| !matches!(known.phase, Phase::Closed)).count()
+    }
+
     /// Every host that fails, by name.
     #[must_use]
     pub fn list(&self, now: Instant) -> Vec<BreakerState> {

@@ -233,6 +233,12 @@ impl Desk {
         self.taken.lock().breakers.list(Instant::now())
     }
 
+    /// How many hosts are asked less often since they did not answer.
+    #[must_use]
+    pub fn circuits_open(&self) -> usize {
+        self.taken.lock().breakers.not_closed()
+    }
+
     /// The hosts that requests are under way to, and how many, by name.
     #[must_use]
     pub fn hosts(&self) -> Vec<(Arc<str>, usize)> {

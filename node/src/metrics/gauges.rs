@@ -6,9 +6,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::process;
+use super::queues::{Depth, Queues};
 
 /// What stands in the machine and in consensus at the moment of a scrape.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     /// Whether this node is in office.
     pub is_leader: bool,
@@ -28,6 +29,10 @@ pub struct Snapshot {
     pub running_backfills: usize,
     /// Requests under way.
     pub in_flight: usize,
+    /// Hosts whose circuit is not closed.
+    pub circuits_open: usize,
+    /// How full the queues are.
+    pub queues: Vec<Depth>,
     /// How long the last sync of the log took, in seconds.
     pub log_sync_seconds: f64,
     /// How long the slowest sync of the log took, in seconds.
@@ -52,6 +57,8 @@ pub(super) struct Gauges {
     held_firings: Gauge,
     running_backfills: Gauge,
     in_flight: Gauge,
+    circuits_open: Gauge,
+    queues: Queues,
     log_sync: Gauge<f64, AtomicU64>,
     log_slowest_sync: Gauge<f64, AtomicU64>,
     clock_offset: Gauge<f64, AtomicU64>,
@@ -80,6 +87,12 @@ impl Gauges {
             self.running_backfills.clone(),
         );
         to.register("requests_in_flight", "Webhooks under way from this node", self.in_flight.clone());
+        to.register(
+            "circuits_open",
+            "Hosts that did not answer this node and are asked less often",
+            self.circuits_open.clone(),
+        );
+        self.queues.register(to);
         to.register_with_unit(
             "log_sync",
             "The last write and sync of the log",
@@ -111,7 +124,7 @@ impl Gauges {
         to.register_with_unit("resident", "Memory of the process", Unit::Bytes, self.resident.clone());
     }
 
-    pub(super) fn set(&self, now: Snapshot) {
+    pub(super) fn set(&self, now: &Snapshot) {
         let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         self.is_leader.set(i64::from(now.is_leader));
         self.applied.set(whole(now.applied));
@@ -122,6 +135,8 @@ impl Gauges {
         self.held_firings.set(whole(now.held_firings as u64));
         self.running_backfills.set(whole(now.running_backfills as u64));
         self.in_flight.set(whole(now.in_flight as u64));
+        self.circuits_open.set(whole(now.circuits_open as u64));
+        self.queues.set(&now.queues);
         self.log_sync.set(now.log_sync_seconds);
         self.log_slowest_sync.set(now.log_slowest_sync_seconds);
         self.clock_offset.set(now.clock_offset_seconds);

@@ -28,7 +28,7 @@ use crate::dispatch::egress::{Egress, Members};
 use crate::dispatch::{self, Desk, Limits, Tools, webhook};
 use crate::http::{self, App};
 use crate::leader::{self, Duties, Stop};
-use crate::metrics::{Metrics, Snapshot};
+use crate::metrics::{self, Metrics, Snapshot};
 use crate::service::quorum::Quorum;
 use crate::service::records::{Records, history_key};
 use crate::service::{self, Service};
@@ -272,7 +272,7 @@ fn metrics_text(consensus: &Consensus, cluster: &Arc<Cluster>, tools: &Tools) ->
     let (consensus, cluster, tools) = (consensus.clone(), Arc::clone(cluster), tools.clone());
     Arc::new(move || {
         let (status, view, seen) = (consensus.status(), consensus.view(), cluster.status());
-        tools.metrics.text(Snapshot {
+        tools.metrics.text(&Snapshot {
             is_leader: consensus.offices().borrow().is_some(),
             applied: status.applied.0,
             last_log: status.last_log.0,
@@ -282,6 +282,8 @@ fn metrics_text(consensus: &Consensus, cluster: &Arc<Cluster>, tools: &Tools) ->
             held_firings: view.live().filter(|firing| firing.phase == Phase::Held).count(),
             running_backfills: view.backfills().filter(|backfill| backfill.is_running()).count(),
             in_flight: tools.desk.in_flight(),
+            circuits_open: tools.desk.circuits_open(),
+            queues: metrics::depths(&view),
             log_sync_seconds: status.log.stats.last_sync.as_secs_f64(),
             log_slowest_sync_seconds: status.log.stats.slowest_sync.as_secs_f64(),
             clock_offset_seconds: seen.standing.offset_millis as f64 / 1_000.0,
