@@ -22,6 +22,7 @@ mod failure;
 mod files;
 mod firing;
 mod health;
+mod hosts;
 mod import;
 mod io;
 mod ledger;

@@ -18,6 +18,7 @@ mod forwarded;
 mod gate;
 mod health;
 mod history;
+mod hosts;
 mod ledger;
 mod openapi;
 mod page;
@@ -43,6 +44,7 @@ use utoipa_axum::routes;
 
 use crate::problem::{Code, Problem};
 use crate::service::Service;
+use crate::wire::host::Host;
 use answer::{APPLIED_INDEX, problem_answer};
 
 pub use forwarded::Forwarded;
@@ -65,6 +67,8 @@ pub type Gate = Arc<dyn Fn(&HeaderMap) -> Result<Principal, Problem> + Send + Sy
 pub type MetricsText = Arc<dyn Fn() -> String + Send + Sync>;
 /// Why this node is not ready, reason by reason; none when it is.
 pub type NotReady = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+/// The hosts that this node sends to, by name.
+pub type HostsView = Arc<dyn Fn() -> Vec<Host> + Send + Sync>;
 /// Told of each request that was answered: its route, method, status, and how long it took.
 pub type Observer = Arc<dyn Fn(&Observed<'_>) + Send + Sync>;
 
@@ -92,6 +96,8 @@ pub struct App {
     pub metrics: MetricsText,
     /// What `/readyz` answers.
     pub not_ready: NotReady,
+    /// What `/v1/hosts` answers.
+    pub hosts: HostsView,
     /// Told of each answer.
     pub observer: Option<Observer>,
 }
@@ -161,6 +167,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(cluster::remove_node))
         .routes(routes!(cluster::transfer))
         .routes(routes!(cluster::whoami))
+        .routes(routes!(hosts::list))
 }
 
 /// Says with every answer how far this node's view was; an answer that came from the leader says so itself.

@@ -15,6 +15,7 @@ pub mod diff;
 pub mod draft;
 pub mod exclusion;
 pub mod firing;
+pub mod host;
 pub mod ledger;
 pub mod mark;
 pub mod orders;

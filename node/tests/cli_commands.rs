@@ -141,6 +141,27 @@ fn the_cluster_is_shown_as_its_leader_sees_it() {
 }
 
 #[test]
+fn hosts_are_shown_as_one_node_sees_them() {
+    let node = Node::start(|_| {
+        answer(
+            200,
+            json!({"node": 2, "items": [
+            {"host": "a.example", "in_flight": 3, "state": "closed", "failures": 0, "open_until": null},
+            {"host": "b.example:8080", "in_flight": 0, "state": "open", "failures": 12, "open_until": "2026-12-01T08:00:08Z"}]}),
+        )
+    });
+    let ran = cli(&["cluster", "hosts", "--endpoint", &node.url()]);
+    assert_eq!((ran.exit, node.lines()), (Exit::Done, vec!["GET /v1/hosts".to_owned()]), "{}", ran.err);
+    let row = ran.out.lines().find(|line| line.starts_with("b.")).unwrap();
+    let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+    assert_eq!(cells[..4], ["b.example:8080", "0", "open", "12"]);
+    assert!(cells[4].starts_with("2026-12-01"), "{cells:?}");
+    assert_eq!(ran.err, "as node 2 sees them\n");
+    let names = cli(&["cluster", "hosts", "-o", "name", "--endpoint", &node.url()]).out;
+    assert_eq!(names, "a.example\nb.example:8080\n");
+}
+
+#[test]
 fn transfer_and_remove_ask_what_the_contract_says() {
     let node = Node::start(|_| answer(200, json!({})));
     assert_eq!(cli(&["cluster", "transfer", "--to", "3", "--endpoint", &node.url()]).exit, Exit::Done);

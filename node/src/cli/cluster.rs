@@ -1,13 +1,13 @@
-//! `campanile cluster status, transfer, remove`: the nodes, as somebody who has never seen them wants to.
+//! `campanile cluster status, hosts, transfer, remove`: the nodes, as somebody who has never seen them wants to.
 
 use serde_json::{Value, json};
 
-use super::Io;
 use super::args::{ClusterArgs, ClusterCommand, Format};
 use super::cell::{self, at};
 use super::failure::{Exit, Failure};
 use super::list::{Column, Kind, List, pairs};
 use super::session::{connect, print_one};
+use super::{Io, hosts};
 use crate::client::{Call, Client};
 
 static NODES: Kind = Kind {
@@ -30,6 +30,7 @@ pub(super) async fn run(args: ClusterArgs, io: &mut Io<'_>) -> Result<(), Failur
     let format = args.output.format;
     match args.command {
         ClusterCommand::Status => status(&client, format, io).await,
+        ClusterCommand::Hosts => hosts::run(&client, format, io).await,
         ClusterCommand::Transfer { to } => {
             let body = to.map_or_else(|| json!({}), |to| json!({ "to": to }));
             let answer = client.send(&Call::post("/v1/cluster/transfer", body)).await?;

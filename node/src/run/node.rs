@@ -108,6 +108,10 @@ impl Node {
             service,
             gate: Some(auth::gate(config.api.token.clone())),
             metrics: metrics_text(&consensus, &cluster, &tools),
+            hosts: {
+                let desk = Arc::clone(&tools.desk);
+                Arc::new(move || dispatch::hosts::hosts(&desk, clock.now()))
+            },
             not_ready: {
                 let (consensus, clocks, stopping) = (consensus.clone(), clocks.clone(), stopping.clone());
                 Arc::new(move || ready::reasons(&consensus, &clocks, &stopping))

@@ -3,11 +3,16 @@
 
 use std::time::{Duration, Instant};
 
-use campanile::dispatch::breaker::{Circuit, THRESHOLD};
+use campanile::clock::Clock;
+use campanile::dispatch::breaker::{Circuit, LONGEST_PAUSE, THRESHOLD};
+use campanile::dispatch::hosts::hosts;
 use campanile_core::event::Event;
+use campanile_core::time::Span;
 
 use super::receiver::{Receiver, ok};
 use super::stage::{Stage, in_time, on_demand, with_policy};
+
+const LONGEST: Span = Span::from_secs(LONGEST_PAUSE.as_secs());
 
 /// An address on which nobody listens.
 fn closed() -> String {
@@ -18,6 +23,10 @@ fn closed() -> String {
 fn circuit(stage: &Stage, host: &str) -> Option<(Circuit, u32)> {
     let of_host = stage.desk().breakers().into_iter().find(|breaker| breaker.host == host)?;
     assert_eq!(of_host.open_until.is_some(), of_host.state == Circuit::Open);
+    let now = Clock::system().now();
+    let told = hosts(stage.desk(), now).into_iter().find(|told| told.host == host).unwrap();
+    assert_eq!((told.state.as_str(), told.failures), (of_host.state.as_str(), of_host.failures));
+    assert!(told.open_until.is_none_or(|until| until.0 >= now && until.0 <= now + LONGEST), "{told:?}");
     Some((of_host.state, of_host.failures))
 }
 
@@ -85,6 +94,10 @@ async fn one_request_at_a_time_finds_out_that_a_host_is_back() {
         quick.wait_for(n).await;
     }
     assert_eq!(back.seen().len(), 1);
+    let told = hosts(stage.desk(), Clock::system().now());
+    let told: Vec<_> = told.iter().map(|told| (told.host.as_str(), told.in_flight, &*told.state)).collect();
+    assert_eq!(told, [(&*host, 1, "half_open")]);
+    assert_eq!(stage.desk().circuits_open(), 1);
     back.let_go(1_000);
     stage.events(|events| answered(events) == 30).await;
     in_time(stage.desk().idle()).await;

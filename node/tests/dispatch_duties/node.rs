@@ -47,14 +47,14 @@ impl Node {
     pub(crate) fn join(
         log: Arc<Log>,
         offices: watch::Receiver<Option<Local>>,
-        nodes: Arc<Nodes>,
+        nodes: &Arc<Nodes>,
     ) -> Arc<Self> {
         let mut all = nodes.0.lock().unwrap();
         let node = Arc::new(Self {
             log,
             id: all.len() as u64 + 1,
             offices,
-            nodes: Arc::clone(&nodes),
+            nodes: Arc::clone(nodes),
             sees: watch::Sender::new(u64::MAX),
             silent: AtomicBool::new(false),
             forwarded: AtomicUsize::new(0),

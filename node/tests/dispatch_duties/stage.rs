@@ -92,7 +92,7 @@ impl Stage {
         let leader = tokio::spawn(leader::lead(offices.subscribe(), |office| office, duties, stop.clone()));
         // All of them before any dispatches: whose work is whose depends on who is there.
         let nodes = Arc::<Nodes>::default();
-        let join = |_| Node::join(Arc::clone(&log), offices.subscribe(), Arc::clone(&nodes));
+        let join = |_| Node::join(Arc::clone(&log), offices.subscribe(), &nodes);
         let nodes: Vec<_> = (0..count).map(join).collect();
         let members = nodes.into_iter().map(|node| Member::start(node, limits, egress())).collect();
         Self { log, offices, members, stop, leader, _dir: dir }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use campanile::http::{Gate, Principal};
 use campanile::problem::{Code, Problem};
+use serde_json::json;
 
 use crate::fake::{Api, minutely};
 
@@ -62,4 +63,17 @@ async fn the_metrics_are_open_metrics() {
     let answer = Api::leader().get("/metrics").await;
     assert_eq!(answer.text, "# EOF\n");
     assert!(answer.header("content-type").starts_with("application/openmetrics-text"));
+}
+
+#[tokio::test]
+async fn hosts_are_told_by_the_node_that_is_asked_without_a_majority() {
+    let api = Api::leader();
+    let follower = Api::follower_of(&api);
+    follower.cut_off();
+    let told = follower.get("/v1/hosts").await;
+    let expected = json!({"node": 2, "items": [
+        {"host": "down.example:443", "in_flight": 0, "state": "open", "failures": 12, "open_until": "2026-12-01T00:00:08Z"}
+    ]});
+    assert_eq!((told.status.as_u16(), told.body), (200, expected));
+    assert_eq!(follower.get("/v1/hosts?all=true").await.status, 400);
 }

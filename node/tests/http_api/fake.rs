@@ -21,6 +21,8 @@ use campanile::service::quorum::{ChangeFailure, ClusterStatus, Leader, Plan, Quo
 use campanile::service::records::Records;
 use campanile::service::{Options, Service};
 use campanile::wire::cluster::Node;
+use campanile::wire::host::Host;
+use campanile::wire::time::Instant;
 use campanile_core::command::{Command, SCHEMA as COMMAND_SCHEMA};
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
@@ -168,6 +170,17 @@ impl Quorum for Fake {
     }
 }
 
+/// A host that does not answer, as every node here sees it.
+fn down() -> Host {
+    Host {
+        host: "down.example:443".into(),
+        in_flight: 0,
+        state: "open".into(),
+        failures: 12,
+        open_until: Some(Instant(Timestamp::from_millis(NOON + 8_000))),
+    }
+}
+
 /// A node with its router.
 pub(crate) struct Api {
     pub(crate) log: Arc<Log>,
@@ -237,6 +250,7 @@ impl Api {
             gate,
             metrics: Arc::new(|| "# EOF\n".into()),
             not_ready: Arc::new(Vec::new),
+            hosts: Arc::new(|| vec![down()]),
             observer: None,
         };
         let router = router(app.clone());

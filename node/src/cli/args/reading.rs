@@ -164,6 +164,8 @@ pub struct ClusterArgs {
 pub enum ClusterCommand {
     /// Each node: role, lag, addresses, whether it is reached; exit code 6 without a leader
     Status,
+    /// The hosts that the node that answers sends to, and those that do not answer it
+    Hosts,
     /// Give the lead to another node
     Transfer {
         /// To which; the cluster chooses when it is left out
