@@ -14,6 +14,7 @@ pub mod diff;
 pub mod draft;
 pub mod exclusion;
 pub mod firing;
+pub mod lease;
 pub mod ledger;
 pub mod mark;
 pub mod orders;
