@@ -46,11 +46,11 @@ class Gates(unittest.TestCase):
         self.assertEqual(after.admit("a/b", "frg_b", 22), Verdict.NEW, "it was in hand, not done")
 
     def test_what_is_remembered_has_a_bound(self) -> None:
-        with mock.patch.object(Gate, "_write"):
-            gate = Gate(self.file)
-            for number in range(REMEMBERED + 2):
-                gate.admit("a/b", f"frg_{number}", number)
-                gate.finish(f"frg_{number}")
+        self.file.write_text(json.dumps({"tokens": {}, "done": [f"frg_{number}" for number in range(REMEMBERED)]}))
+        gate = Gate(self.file)
+        for firing in ["frg_x", "frg_y"]:
+            gate.admit("a/b", firing, 1)
+            gate.finish(firing)
         self.assertEqual(gate.admit("a/b", "frg_2", 9_999), Verdict.DONE)
         self.assertEqual(gate.admit("a/b", "frg_1", 9_999), Verdict.NEW, "the oldest are forgotten")
 
