@@ -20,7 +20,6 @@ interface Vectors {
   }[];
 }
 
-/** From the folder of the examples, over its name in the environment when this one was built elsewhere. */
-const examples = process.env["EXAMPLES"] ?? new URL("../../..", import.meta.url).pathname;
-
-export const vectors = JSON.parse(readFileSync(`${examples}/vectors.json`, "utf8")) as Vectors;
+export const vectors = JSON.parse(
+  readFileSync(new URL("../../../vectors.json", import.meta.url), "utf8"),
+) as Vectors;
