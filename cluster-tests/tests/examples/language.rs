@@ -88,13 +88,18 @@ fn typescript() -> Option<Language> {
     if !node || !agrees(language.command(&["npm", "--version"])) {
         return not_tried("TypeScript", "no npm, or no node of 20 or later");
     }
-    let fetched = language.folder.join("node_modules/typescript/package.json").exists();
-    if !fetched && !fetch_compiler(&language) {
+    if !has_compiler(&language) && !fetch_compiler(&language) {
         return not_tried("TypeScript", "its compiler could not be fetched");
     }
     let built = says(language.command(&["npm", "run", "build"]));
     assert_eq!(built.code, Some(0), "the TypeScript examples do not build: {built}");
     Some(language)
+}
+
+/// Whether npm has put there what is asked for now, not only what was asked for once.
+fn has_compiler(typescript: &Language) -> bool {
+    let written = |file| typescript.folder.join(file).metadata().and_then(|file| file.modified()).ok();
+    written("node_modules/.package-lock.json") >= written("package-lock.json")
 }
 
 fn fetch_compiler(typescript: &Language) -> bool {

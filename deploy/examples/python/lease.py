@@ -16,7 +16,7 @@ from typing import Any, Self, TypedDict
 from cluster import Cluster, Problem, Unreachable
 
 KEPT = 16 * 1024
-"""Bytes of output that the cluster keeps: the last ones."""
+"""Bytes of an output, and of an error, that the cluster keeps: the last ones."""
 
 
 class Granted(TypedDict):
@@ -98,7 +98,7 @@ class Lease:
         """Reports the outcome; the state of the firing now. Raises `Lost`."""
         if lost := self.lost():
             raise Lost(lost)
-        body = {"outcome": outcome, "output": tail(output), "error": error, "retry_after": retry_after}
+        body = {"outcome": outcome, "output": tail(output), "error": tail(error), "retry_after": retry_after}
         try:
             answer = self._cluster.post(self._path("settle"), body, until=self.ends())
             return str(answer["state"])

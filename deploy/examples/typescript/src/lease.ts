@@ -11,7 +11,7 @@
 
 import { type Cluster, monotonic, Problem, Unreachable } from "./cluster.js";
 
-/** Bytes of output that the cluster keeps: the last ones. */
+/** Bytes of an output, and of an error, that the cluster keeps: the last ones. */
 export const KEPT = 16 * 1024;
 
 /** A lease as the cluster grants it. */
@@ -101,7 +101,7 @@ export class Lease {
     const body = {
       outcome,
       output: tail(said.output ?? ""),
-      error: said.error ?? "",
+      error: tail(said.error ?? ""),
       retry_after: said.retryAfter ?? null,
     };
     try {

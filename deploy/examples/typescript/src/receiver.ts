@@ -162,7 +162,10 @@ function main(): void {
   });
   // A secret in each line; while one is replaced, both.
   const secrets = values["secret-file"].flatMap((file) => readFileSync(file, "utf8").split(/\s+/).filter(Boolean));
-  if (secrets.length === 0) throw new Error("--secret-file: no secret");
+  if (secrets.length === 0) {
+    console.error("--secret-file with a secret is needed");
+    process.exit(2);
+  }
   const colon = values.listen.lastIndexOf(":");
   const host = values.listen.slice(0, colon);
   const server = receiver(secrets.map(key), new Gate(values.state), work);

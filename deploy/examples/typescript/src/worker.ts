@@ -134,9 +134,9 @@ async function main(): Promise<void> {
     },
   });
   const [ttl, wait] = [Number(values.ttl) * 1000, Number(values.wait) * 1000];
-  if (values.queue === undefined || values.endpoint.length === 0) throw new Error("--queue and --endpoint are needed");
+  if (values.queue === undefined || values.endpoint.length === 0) misused("--queue and --endpoint are needed");
   if (!(wait <= ttl / 2)) {
-    throw new Error("--wait must be at most half of --ttl: a lease is counted from before it was asked for");
+    misused("--wait must be at most half of --ttl: a lease is counted from before it was asked for");
   }
   const tokenFile = values["token-file"];
   const token = tokenFile === undefined ? null : readFileSync(tokenFile, "utf8").trim();
@@ -148,6 +148,11 @@ async function main(): Promise<void> {
     console.error(`refused: ${worker.refused.message}`);
     process.exitCode = 1;
   }
+}
+
+function misused(why: string): never {
+  console.error(why);
+  process.exit(2);
 }
 
 // Started, not imported by a test; the path that node was given may lead over a link.
