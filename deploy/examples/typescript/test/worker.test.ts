@@ -37,7 +37,9 @@ const STOP: Answer = [200, { until: "", deadline: "", stop: true }];
 const SETTLED: Answer = [200, { firing: "frg_a", attempt: 1, state: "as settled", retry_at: null }];
 const UNAVAILABLE: Answer = [503, { code: "no_quorum" }];
 const ONCE: Answer[] = [[200, [GRANTED]], [200, []]];
-const WITHIN = 10_000;
+const WITHIN = 30_000;
+/** Three heartbeats in it leave half a second each for a busy machine. */
+const TTL = 1_500;
 
 type Answer = readonly [status: number, body: unknown];
 type Verb = "lease" | "heartbeat" | "settle";
@@ -84,7 +86,7 @@ async function play(t: TestContext, answers: Partial<Record<Verb, Answer[]>> = {
 }
 
 /** Runs a worker until it has done one firing; what it complained of. */
-async function run(t: TestContext, work: Work, nodes: Played[], ttl = 300): Promise<string> {
+async function run(t: TestContext, work: Work, nodes: Played[], ttl = TTL): Promise<string> {
   const heard: string[] = [];
   t.mock.method(console, "error", (line: unknown) => void heard.push(String(line)));
   t.mock.method(console, "log", () => {});
@@ -106,7 +108,7 @@ async function untilStopped(_: Granted, lease: Lease): Promise<string> {
 test("what succeeds is settled with its output", async (t) => {
   const node = await play(t);
   await run(t, async (granted) => `did ${JSON.stringify(granted.payload)}`, [node]);
-  assert.deepEqual(node.bodies("lease")[0], { worker: "host/1", max: 1, ttl: "300ms", wait: "0ms" });
+  assert.deepEqual(node.bodies("lease")[0], { worker: "host/1", max: 1, ttl: "1500ms", wait: "0ms" });
   const expected = { outcome: "succeeded", output: 'did {"n":1}', error: "", retry_after: null };
   assert.deepEqual(node.bodies("settle"), [expected]);
 });
@@ -123,16 +125,15 @@ test("an exception fails, and Retry says when", async (t) => {
 
 test("heartbeats keep a lease beyond its ttl", async (t) => {
   const node = await play(t);
-  const began = monotonic();
   const work: Work = async (_, lease) => {
-    while (node.bodies("heartbeat").length < 5 && monotonic() < began + WITHIN) {
+    const until = monotonic() + 1.2 * TTL;
+    while (monotonic() < until) {
       lease.check();
       await sleep(5);
     }
     return "";
   };
   await run(t, work, [node]);
-  assert(monotonic() - began > 300);
   assert.equal(node.bodies("settle")[0]?.["outcome"], "succeeded");
 });
 
@@ -151,17 +152,18 @@ test("who has lost the lease stops and says nothing", async (t) => {
 test("who hears nothing counts the lease down by himself", async (t) => {
   const node = await play(t, { heartbeat: [UNAVAILABLE] });
   const began = monotonic();
-  await run(t, untilStopped, [node]);
+  await run(t, untilStopped, [node], 300);
   assert(monotonic() - began >= 300 - 5, "not before its time");
   assert.deepEqual(node.bodies("settle"), []);
 });
 
 test("no heartbeat carries a lease beyond its deadline", async (t) => {
-  const short = { ...GRANTED, deadline: "2026-01-01T00:00:00.500Z" };
+  const short = { ...GRANTED, deadline: "2026-01-01T00:00:02Z" };
   const node = await play(t, { lease: [[200, [short]], [200, []]] });
+  const began = monotonic();
   await run(t, untilStopped, [node]);
   assert.deepEqual(node.bodies("settle"), []);
-  assert(node.bodies("heartbeat").length >= 2);
+  assert(monotonic() - began >= 2_000 - 5, "but it does carry it up to there");
 });
 
 test("a settle that comes too late is a complaint and no crash", async (t) => {
@@ -171,7 +173,7 @@ test("a settle that comes too late is a complaint and no crash", async (t) => {
 
 test("an answer that was lost is asked for again with the same key on the next node", async (t) => {
   const [first, second] = [await play(t, { settle: [UNAVAILABLE] }), await play(t, { lease: [[200, []]] })];
-  await run(t, async () => "", [first, second], 5_000);
+  await run(t, async () => "", [first, second], WITHIN);
   assert.equal(first.bodies("settle").length, 1);
   assert.deepEqual(first.keys("settle"), second.keys("settle"));
 });
@@ -180,7 +182,7 @@ test("a node that is down is passed over", async (t) => {
   const down = await play(t);
   down.close();
   const up = await play(t);
-  await run(t, async () => "", [down, up], 5_000);
+  await run(t, async () => "", [down, up], WITHIN);
   assert.equal(up.bodies("settle").length, 1);
 });
 
