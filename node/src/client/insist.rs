@@ -59,6 +59,11 @@ pub(super) struct Waits {
 }
 
 impl Waits {
+    /// Whether there has been one.
+    pub(super) fn have_passed(&self) -> bool {
+        self.tries > 0
+    }
+
     /// How long to wait before the next try.
     pub(super) fn next(&mut self) -> Duration {
         let whole = FIRST_WAIT.saturating_mul(1 << self.tries.min(10)).min(LONGEST_WAIT);

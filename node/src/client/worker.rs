@@ -71,6 +71,8 @@ use work::Ended;
 /// The most leases that one worker works on at once.
 pub const MAX_CONCURRENCY: usize = 1000;
 
+const WAIT: Duration = Duration::from_secs(20);
+
 /// What a worker works on, and how.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -89,11 +91,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// One lease of 60 s at a time.
+    /// One lease of 60 s at a time, and 20 s of waiting for work.
     #[must_use]
     pub fn new(queue: impl Into<String>, name: impl Into<String>) -> Self {
         let ttl = Duration::from_millis(DEFAULT_TTL.as_millis());
-        Self { queue: queue.into(), name: name.into(), concurrency: 1, ttl, wait: ttl / 3 }
+        Self { queue: queue.into(), name: name.into(), concurrency: 1, ttl, wait: WAIT }
     }
 
     fn check(&self) -> Result<(), String> {

@@ -19,6 +19,9 @@ const LAST_WORD: Duration = Duration::from_millis(500);
 /// The least distance between two requests that bring nothing: a paused queue may be answered at once.
 const IDLE: Duration = Duration::from_secs(1);
 
+/// The longest that one round over the nodes may take, however many there are.
+const MAX_ROUND: Duration = Duration::from_secs(600);
+
 /// What came of asking.
 pub(super) enum Polled {
     /// There is work, or none came while a node waited for it.
@@ -34,38 +37,40 @@ pub(super) enum Polled {
     Refused(Error),
 }
 
+/// A request that can be sent again: under one key, so that a node that gave leases and was not heard gives the same.
+struct Request {
+    call: Call,
+    /// When it was sent first, from when on the leases count.
+    sent: Instant,
+}
+
 impl Worker {
     /// Asks for at most `free` leases until a node answers.
     pub(super) async fn poll(&self, free: usize, stop: &CancellationToken) -> Polled {
-        let mut waits = Waits::default();
-        let mut failing = false;
+        let (mut waits, mut unheard) = (Waits::default(), None::<Request>);
         loop {
-            let sent = Instant::now();
-            match self.ask(free, sent, stop).await {
+            // Leases of an old request would be old themselves.
+            let young = unheard.take().filter(|request| request.sent.elapsed() < self.options.ttl / 3);
+            let request = match young.map_or_else(|| self.request(free), Ok) {
+                Ok(request) => request,
+                Err(error) => return Polled::Refused(error),
+            };
+            match self.ask(&request, stop).await {
                 None => return Polled::Stopped,
-                Some(Ok(mut leases)) => {
-                    if failing {
+                Some(Ok(leases)) => {
+                    if waits.have_passed() {
                         tracing::info!(queue = self.options.queue, "the cluster answers again");
                     }
-                    // A node that gives more than was asked for is wrong; what is too much runs out.
-                    leases.truncate(free);
-                    if leases.is_empty()
-                        && unless(stop, sleep(IDLE.saturating_sub(sent.elapsed()))).await.is_none()
-                    {
-                        return Polled::Stopped;
-                    }
-                    return Polled::Leased { leases, sent };
+                    return answered(leases, free, request.sent, stop).await;
                 }
                 Some(Err(error)) if !error.may_pass() => return Polled::Refused(error),
                 Some(Err(error)) => {
                     // Told once; what follows is the same until it has passed.
-                    if !std::mem::replace(&mut failing, true) {
-                        tracing::warn!(
-                            queue = self.options.queue,
-                            error = told(&error),
-                            "no leases, keeps trying"
-                        );
+                    if !waits.have_passed() {
+                        let error = told(&error);
+                        tracing::warn!(queue = self.options.queue, error, "no leases, keeps trying");
                     }
+                    unheard = Some(request);
                     if unless(stop, sleep(waits.next())).await.is_none() {
                         return Polled::Stopped;
                     }
@@ -74,51 +79,42 @@ impl Worker {
         }
     }
 
-    /// One request, under one key, to whichever node answers. The leases that it is given count from its first try, so
-    /// that it is given up for a new one before they are old. `None` after the stop.
-    async fn ask(
-        &self,
-        free: usize,
-        sent: Instant,
-        stop: &CancellationToken,
-    ) -> Option<Result<Vec<Leased>, Error>> {
-        let request = self.request(free);
-        let call = match self.client.lease_call(&self.options.queue, &request) {
-            Ok(call) => call,
-            Err(error) => return Some(Err(error)),
-        };
+    /// Sends a request to each node until one answers. `None` after the stop.
+    async fn ask(&self, request: &Request, stop: &CancellationToken) -> Option<Result<Vec<Leased>, Error>> {
         if stop.is_cancelled() {
             return None;
         }
-        let tries = self.tries(&call, sent);
-        tokio::pin!(tries);
-        let answer = match unless(stop, &mut tries).await {
+        let nodes = u32::try_from(self.client.endpoints().len()).unwrap_or(u32::MAX);
+        let until = Instant::now() + (self.wait() + PROMPT).saturating_mul(nodes).min(MAX_ROUND);
+        let round = self.client.round(&request.call, until.into_std());
+        tokio::pin!(round);
+        let answer = match unless(stop, &mut round).await {
             Some(answer) => answer,
-            None => timeout(LAST_WORD, &mut tries).await.ok()?,
+            None => timeout(LAST_WORD, &mut round).await.ok()?,
         };
         Some(answer.and_then(|answer| read(&answer)))
     }
 
-    /// Two rounds at most: a lost answer may have given leases, and the same key asks for the same ones.
-    async fn tries(&self, call: &Call, sent: Instant) -> Result<crate::client::Answer, Error> {
-        let until = (sent + self.wait() + 2 * PROMPT).into_std();
-        match self.client.round(call, until).await {
-            Err(Error::TimedOut { may_have_acted: true, .. }) if sent.elapsed() < self.options.ttl / 3 => {
-                self.client.round(call, until).await
-            }
-            answer => answer,
-        }
-    }
-
-    fn request(&self, free: usize) -> LeaseRequest {
+    fn request(&self, free: usize) -> Result<Request, Error> {
         let max = u32::try_from(free).unwrap_or(MAX_LEASES).min(MAX_LEASES);
         let (ttl, wait) = (Length(span(self.options.ttl)), Length(span(self.wait())));
-        LeaseRequest { worker: self.options.name.clone(), max, ttl, wait }
+        let request = LeaseRequest { worker: self.options.name.clone(), max, ttl, wait };
+        let sent = Instant::now();
+        Ok(Request { call: self.client.lease_call(&self.options.queue, &request)?, sent })
     }
 
     fn wait(&self) -> Duration {
         self.options.wait.min(self.options.ttl / 3)
     }
+}
+
+async fn answered(mut leases: Vec<Leased>, free: usize, sent: Instant, stop: &CancellationToken) -> Polled {
+    // A node that gives more than was asked for is wrong; what is too much runs out.
+    leases.truncate(free);
+    if leases.is_empty() && unless(stop, sleep(IDLE.saturating_sub(sent.elapsed()))).await.is_none() {
+        return Polled::Stopped;
+    }
+    Polled::Leased { leases, sent }
 }
 
 /// What `work` gives, or `None` when the stop comes first.
