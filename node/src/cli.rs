@@ -58,7 +58,7 @@ pub enum Local {
     /// Look at a configuration.
     ConfigCheck(ConfigCheckArgs),
     /// Work on a queue; [`worker`] does it.
-    Worker(WorkerArgs),
+    Worker(Box<WorkerArgs>),
 }
 
 /// What came of the command line.
@@ -87,7 +87,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Outcome
     let done = match command {
         Command::Serve(args) => return Outcome::Local(Local::Serve(args)),
         Command::Demo(args) => return Outcome::Local(Local::Demo(args)),
-        Command::Worker(args) => return Outcome::Local(Local::Worker(args)),
+        Command::Worker(args) => return Outcome::Local(Local::Worker(Box::new(args))),
         Command::Config { command: ConfigCommand::Check(args) } => {
             return Outcome::Local(Local::ConfigCheck(args));
         }

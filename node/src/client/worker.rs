@@ -129,7 +129,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    fn count(&mut self, ended: Result<Ended, JoinError>) {
+    fn count(&mut self, ended: &Result<Ended, JoinError>) {
         match ended {
             Ok(Ended::Settled) => self.settled += 1,
             Ok(Ended::Lost) | Err(_) => self.lost += 1,
@@ -171,14 +171,14 @@ impl Worker {
         let mut jobs = JoinSet::new();
         let end = loop {
             while let Some(ended) = jobs.try_join_next() {
-                totals.count(ended);
+                totals.count(&ended);
             }
             let free = self.options.concurrency - jobs.len();
             if free == 0 {
                 tokio::select! {
                     biased;
                     () = stop.cancelled() => break Ok(()),
-                    Some(ended) = jobs.join_next() => totals.count(ended),
+                    Some(ended) = jobs.join_next() => totals.count(&ended),
                 }
                 continue;
             }
@@ -194,7 +194,7 @@ impl Worker {
         };
         tracing::info!(queue = self.options.queue, running = jobs.len(), "leases nothing more");
         while let Some(ended) = jobs.join_next().await {
-            totals.count(ended);
+            totals.count(&ended);
         }
         end.map(|()| totals)
     }

@@ -183,13 +183,13 @@ impl State {
     fn give(&mut self, body: &Value) -> Vec<Value> {
         let most = usize::try_from(body["max"].as_u64().unwrap()).unwrap();
         let firings: Vec<Firing> = self.ready.drain(..most.min(self.ready.len())).collect();
-        let given = firings.into_iter().map(|firing| self.grant(firing, length(&body["ttl"]))).collect();
+        let given = firings.iter().map(|firing| self.grant(firing, length(&body["ttl"]))).collect();
         let held = self.leases.iter().filter(|lease| lease.is_held()).count();
         self.most_held = self.most_held.max(held);
         given
     }
 
-    fn grant(&mut self, firing: Firing, ttl: Duration) -> Value {
+    fn grant(&mut self, firing: &Firing, ttl: Duration) -> Value {
         let number = self.leases.len() + 1;
         let (now, id) = (Instant::now(), format!("lse_{number}"));
         let deadline = now + firing.deadline;
