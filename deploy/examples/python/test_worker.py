@@ -42,6 +42,8 @@ class Played(ThreadingHTTPServer):
     def __init__(self, answers: dict[str, list[Answer]]) -> None:
         super().__init__(("127.0.0.1", 0), Node)
         self.answers = answers
+        self.slow: dict[str, float] = {}
+        """Seconds that a verb takes to be answered."""
         self.said: list[tuple[str, dict[str, Any], str]] = []
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
@@ -58,6 +60,7 @@ class Node(BaseHTTPRequestHandler):
         assert isinstance(self.server, Played)
         verb = self.path.rpartition("/")[2]
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        time.sleep(self.server.slow.get(verb, 0))
         self.server.said.append((verb, body, self.headers["idempotency-key"]))
         answers = self.server.answers[verb]
         status, answer = answers.pop(0) if len(answers) > 1 else answers[0]
@@ -142,6 +145,21 @@ class Workers(unittest.TestCase):
         self.run_worker(until_stopped, node.url, ttl=0.3)
         self.assertGreaterEqual(time.monotonic() - began, 0.3)
         self.assertEqual(node.bodies("settle"), [])
+
+    def test_a_lease_is_counted_from_before_it_was_asked_for(self) -> None:
+        node = self.play(heartbeat=[UNAVAILABLE])
+        node.slow["lease"] = TTL * 2 / 3
+        worked: list[float] = []
+
+        def timed(granted: Granted, lease: Lease) -> str:
+            began = time.monotonic()
+            try:
+                return until_stopped(granted, lease)
+            finally:
+                worked.append(time.monotonic() - began)
+
+        self.run_worker(timed, node.url)
+        self.assertLess(worked[0], TTL * 2 / 3, "the last third, not a ttl from the answer on")
 
     def test_no_heartbeat_carries_a_lease_beyond_its_deadline(self) -> None:
         short = {**GRANTED, "deadline": "2026-01-01T00:00:02Z"}

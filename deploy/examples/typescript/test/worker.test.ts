@@ -47,6 +47,8 @@ type Verb = "lease" | "heartbeat" | "settle";
 /** A node that answers each verb with the next of its answers, and with the last of them for ever. */
 class Played {
   readonly said: { verb: string; body: Record<string, unknown>; key: unknown }[] = [];
+  /** Milliseconds that a verb takes to be answered. */
+  readonly slow: Record<string, number> = {};
   url = "";
   readonly server: Server;
 
@@ -56,6 +58,7 @@ class Played {
       for await (const part of request.setEncoding("utf8")) text += part;
       const verb = request.url?.split("/").at(-1) ?? "";
       this.said.push({ verb, body: JSON.parse(text), key: request.headers["idempotency-key"] });
+      await sleep(this.slow[verb] ?? 0);
       const list = answers[verb] ?? [];
       const [status, body] = (list.length > 1 ? list.shift() : list[0]) ?? [404, {}];
       response.writeHead(status).end(JSON.stringify(body));
@@ -155,6 +158,18 @@ test("who hears nothing counts the lease down by himself", async (t) => {
   await run(t, untilStopped, [node], 300);
   assert(monotonic() - began >= 300 - 5, "not before its time");
   assert.deepEqual(node.bodies("settle"), []);
+});
+
+test("a lease is counted from before it was asked for", async (t) => {
+  const node = await play(t, { heartbeat: [UNAVAILABLE] });
+  node.slow["lease"] = (TTL * 2) / 3;
+  let worked = Infinity;
+  const timed: Work = (granted, lease) => {
+    const began = monotonic();
+    return untilStopped(granted, lease).finally(() => (worked = monotonic() - began));
+  };
+  await run(t, timed, [node]);
+  assert(worked < (TTL * 2) / 3, "the last third, not a ttl from the answer on");
 });
 
 test("no heartbeat carries a lease beyond its deadline", async (t) => {
