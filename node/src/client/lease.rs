@@ -42,7 +42,7 @@ impl Client {
         request: &HeartbeatRequest,
         until: Instant,
     ) -> Result<Heartbeat, Error> {
-        read(&self.insist(&heartbeat_call(lease, request)?.patience(PROMPT), until).await?)
+        read(&self.insist(&heartbeat_call(lease, request)?.patience(self.prompt()), until).await?)
     }
 
     /// Says what came of the work of a lease. Sent again, it is answered the same.
@@ -59,15 +59,20 @@ impl Client {
         let call = Call::post(format!("/v1/leases/{}/settle", segment(lease)?), body(request)?).raw();
         // A node that hangs must leave time for the others.
         let left = until.saturating_duration_since(Instant::now());
-        let patience = (left / 6).clamp(Duration::from_millis(500), PROMPT);
+        let patience = (left / 6).max(Duration::from_millis(500)).min(self.prompt());
         read(&self.insist(&self.with_key(&call.patience(patience))?, until).await?)
+    }
+
+    /// How long a node may take for what it does at once: no longer than any request of this client.
+    pub(super) fn prompt(&self) -> Duration {
+        PROMPT.min(self.options.timeout)
     }
 
     /// A request for leases that can be sent again and again.
     pub(super) fn lease_call(&self, queue: &str, request: &LeaseRequest) -> Result<Call, Error> {
         let wait = Duration::from_millis(request.wait.0.as_millis());
         let path = format!("/v1/queues/{}/lease", segment(queue)?);
-        self.with_key(&Call::post(path, body(request)?).raw().patience(wait + PROMPT))
+        self.with_key(&Call::post(path, body(request)?).raw().patience(wait + self.prompt()))
     }
 }
 

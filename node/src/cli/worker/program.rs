@@ -15,8 +15,12 @@ pub(super) fn check(name: &OsStr) -> Result<(), String> {
 }
 
 fn check_in(name: &OsStr, path: Option<&OsStr>) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("the command has no name".into());
+    }
     let shown = name.display();
-    let candidates: Vec<PathBuf> = if name.as_bytes().contains(&b'/') {
+    let is_path = name.as_bytes().contains(&b'/');
+    let candidates: Vec<PathBuf> = if is_path {
         vec![name.into()]
     } else {
         let path = path.unwrap_or(OsStr::new("/bin:/usr/bin"));
@@ -27,7 +31,7 @@ fn check_in(name: &OsStr, path: Option<&OsStr>) -> Result<(), String> {
     }
     match candidates.iter().find(|candidate| candidate.exists()) {
         Some(there) => Err(format!("{} is not a program that this user may start", there.display())),
-        None if candidates.len() == 1 && !name.is_empty() => Err(format!("there is no {shown}")),
+        None if is_path => Err(format!("there is no {shown}")),
         None => Err(format!("there is no program {shown:?} in PATH")),
     }
 }
@@ -51,7 +55,7 @@ mod tests {
             ("echo a line for a shell", "there is no program \"echo a line for a shell\" in PATH"),
             ("/etc/passwd", "/etc/passwd is not a program that this user may start"),
             ("/etc", "/etc is not a program that this user may start"),
-            ("", "there is no program \"\" in PATH"),
+            ("", "the command has no name"),
         ] {
             assert_eq!(check(name, "/bin:/nowhere").unwrap_err(), said);
         }

@@ -90,7 +90,7 @@ impl<'a> Keeper<'a> {
 
     async fn ask(&self, ttl: Duration, patience: Duration, until: Instant) -> Result<Heartbeat, Error> {
         let request = HeartbeatRequest { ttl: Some(Length(span(ttl))) };
-        let call = heartbeat_call(&self.leased.lease, &request)?.patience(patience);
+        let call = heartbeat_call(&self.leased.lease, &request)?.patience(patience.min(self.client.prompt()));
         read(&self.client.round(&call, until.into_std()).await?)
     }
 }

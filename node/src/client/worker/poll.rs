@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Worker, span};
 use crate::client::insist::Waits;
-use crate::client::lease::{PROMPT, read};
+use crate::client::lease::read;
 use crate::client::{Call, Error};
 use crate::wire::lease::{LeaseRequest, Leased, MAX_LEASES};
 use crate::wire::time::Length;
@@ -85,7 +85,8 @@ impl Worker {
             return None;
         }
         let nodes = u32::try_from(self.client.endpoints().len()).unwrap_or(u32::MAX);
-        let until = Instant::now() + (self.wait() + PROMPT).saturating_mul(nodes).min(MAX_ROUND);
+        let until =
+            Instant::now() + (self.wait() + self.client.prompt()).saturating_mul(nodes).min(MAX_ROUND);
         let round = self.client.round(&request.call, until.into_std());
         tokio::pin!(round);
         let answer = match unless(stop, &mut round).await {

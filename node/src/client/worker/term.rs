@@ -77,9 +77,9 @@ impl Term {
         self.next_beat
     }
 
-    /// How long one node may take to answer a heartbeat, so that a node that hangs leaves time for the others.
+    /// How long one node may take at most to answer a heartbeat: one that hangs leaves time for the others.
     pub(super) fn patience(&self) -> Duration {
-        (self.ttl / 6).clamp(Duration::from_millis(500), crate::client::lease::PROMPT)
+        (self.ttl / 6).max(Duration::from_millis(500))
     }
 
     /// Whether so much is left that work may begin: a quarter. What begins later may be told to stop before it has done
