@@ -103,20 +103,43 @@ fn the_unit_hands_over_the_secrets_under_names_that_the_configuration_has() {
 }
 
 #[test]
-fn systemd_accepts_the_unit() {
+fn the_unit_of_a_worker_starts_a_worker_that_is_told_its_queue_command_and_token() {
+    let unit = fs::read_to_string(deploy("campanile-worker@.service")).unwrap();
+    let line =
+        unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/campanile ")).unwrap();
+    // As systemd reads it: each variable as many words as it has.
+    let line = line.replace("%i", "batch").replace("$WORKER_OPTIONS", "--concurrency 4 --ttl 2m");
+    let line = line.replace("$WORKER_COMMAND", "/nowhere/job --full");
+    let answer = says(campanile(line.split_whitespace()));
+    assert_eq!(answer.code, Some(2), "{answer}");
+    assert!(answer.stderr.contains("there is no /nowhere/job"), "every flag is known: {answer}");
+    for line in [
+        "LoadCredential=worker.token:/etc/campanile/worker.token",
+        "Environment=CAMPANILE_TOKEN_FILE=%d/worker.token",
+        "KillMode=mixed",
+        "RestartPreventExitStatus=2",
+    ] {
+        assert!(unit.lines().any(|found| found == line), "{line}");
+    }
+}
+
+#[test]
+fn systemd_accepts_the_units() {
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
-        println!("SKIPPED: systemd-analyze is not installed, so the unit is NOT verified here");
+        println!("SKIPPED: systemd-analyze is not installed, so the units are NOT verified here");
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let unit = folder.path().join("campanile.service");
-    let text = fs::read_to_string(deploy("campanile.service")).unwrap();
-    // The verifier wants the binary to exist; ours is not installed on the machine that tests.
-    fs::write(&unit, text.replace("/usr/local/bin/campanile ", "/bin/true ")).unwrap();
-    let mut command = Command::new("systemd-analyze");
-    command.arg("verify").arg("--man=no").arg(unit);
-    let answer = says(command);
-    assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""), "{answer}");
+    for name in ["campanile.service", "campanile-worker@.service"] {
+        let folder = tempfile::tempdir().unwrap();
+        let unit = folder.path().join(name);
+        let text = fs::read_to_string(deploy(name)).unwrap();
+        // The verifier wants the binary to exist; ours is not installed on the machine that tests.
+        fs::write(&unit, text.replace("/usr/local/bin/campanile ", "/bin/true ")).unwrap();
+        let mut command = Command::new("systemd-analyze");
+        command.arg("verify").arg("--man=no").arg(unit);
+        let answer = says(command);
+        assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""), "{name}: {answer}");
+    }
 }
 
 #[test]

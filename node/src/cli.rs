@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! args ──▶ a command ──▶ calls of client ──▶ output
-//!             └── serve, demo, config check: handed back to `main`, which knows the server
+//!             ├── serve, demo, config check: handed back to `main`, which knows the server
+//!             └── worker: handed back too, since its commands print for themselves
 //! ```
 //!
 //! A client command speaks HTTP and nothing else: this folder must not know consensus, storage or the machine, so that it
@@ -35,16 +36,18 @@ mod revisions;
 mod schedule;
 mod session;
 mod trigger;
+mod worker;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use args::{Cli, Command, ConfigCheckArgs, ConfigCommand, DemoArgs, ServeArgs};
+use args::{Cli, Command, ConfigCheckArgs, ConfigCommand, DemoArgs, ServeArgs, WorkerArgs};
 pub use failure::Exit;
 use failure::Failure;
 pub use io::Io;
+pub use worker::main as worker;
 
 /// A command that is not a client's: it runs in this process.
 #[derive(Debug, Clone)]
@@ -55,6 +58,8 @@ pub enum Local {
     Demo(DemoArgs),
     /// Look at a configuration.
     ConfigCheck(ConfigCheckArgs),
+    /// Work on a queue; [`worker`] does it.
+    Worker(Box<WorkerArgs>),
 }
 
 /// What came of the command line.
@@ -83,6 +88,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Outcome
     let done = match command {
         Command::Serve(args) => return Outcome::Local(Local::Serve(args)),
         Command::Demo(args) => return Outcome::Local(Local::Demo(args)),
+        Command::Worker(args) => return Outcome::Local(Local::Worker(Box::new(args))),
         Command::Config { command: ConfigCommand::Check(args) } => {
             return Outcome::Local(Local::ConfigCheck(args));
         }
@@ -105,7 +111,9 @@ fn client_command(command: Command, io: &mut Io<'_>) -> Result<(), Failure> {
         Command::Health(args) => runtime.block_on(health::run(args, io)),
         Command::Explain(args) => explain::run(&args, io),
         Command::Completions { shell } => completions(shell, io),
-        Command::Serve(_) | Command::Demo(_) | Command::Config { .. } => unreachable!("handed back before"),
+        Command::Serve(_) | Command::Demo(_) | Command::Worker(_) | Command::Config { .. } => {
+            unreachable!("handed back before")
+        }
     }
 }
 

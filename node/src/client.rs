@@ -1,18 +1,22 @@
-//! The HTTP client of the command line: several endpoints, one right, typed failures.
+//! The HTTP client of the command line and of workers: several endpoints, one right, typed failures.
 //!
 //! A request goes to the endpoint that answered last, then to each other one. Every write carries an `Idempotency-Key`,
 //! the same in each try, so that a retry on another node after a lost answer acts once. It follows no redirect and uses
 //! no proxy: a token goes to the addresses that the user named and nowhere else.
 //!
 //! Answers stay JSON values on purpose: the command line prints fields that it does not know yet, so that it keeps
-//! working against a cluster that is one version ahead.
+//! working against a cluster that is one version ahead. What a program works on is typed: leases ([`Client::lease`],
+//! [`Client::heartbeat`], [`Client::settle`]), and the loop around them, [`worker`].
 
 mod ask;
 mod call;
 pub mod draft;
 mod endpoint;
 mod error;
+mod insist;
+mod lease;
 mod pages;
+pub mod worker;
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -144,7 +148,8 @@ impl Client {
                 return Ok(None);
             }
             // A node that hangs must leave time for the others.
-            let share = (left / (endpoints.len() - turn) as u32).max(Duration::from_secs(1)).min(left);
+            let fair = (left / (endpoints.len() - turn) as u32).max(Duration::from_secs(1));
+            let share = call.patience.unwrap_or(fair).min(left);
             let place = (first + turn) % endpoints.len();
             let endpoint = &endpoints[place];
             match ask::ask(&self.http, endpoint, self.options.token.as_ref(), call, share).await {
@@ -163,6 +168,12 @@ impl Client {
             }
         }
         Ok(None)
+    }
+
+    /// Asks another endpoint first the next time.
+    fn prefer_another(&self) {
+        let next = (self.preferred.load(Ordering::Relaxed) + 1) % self.options.endpoints.len();
+        self.preferred.store(next, Ordering::Relaxed);
     }
 
     fn with_key(&self, call: &Call) -> Result<Call, Error> {

@@ -10,5 +10,6 @@ fn main() -> ExitCode {
         Local::Serve(args) => run::serve(&args),
         Local::ConfigCheck(args) => config::check(&args),
         Local::Demo(args) => demo::run(&args),
+        Local::Worker(args) => cli::worker(&args),
     })
 }

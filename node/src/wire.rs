@@ -16,6 +16,7 @@ pub mod draft;
 pub mod exclusion;
 pub mod firing;
 pub mod host;
+pub mod lease;
 pub mod ledger;
 pub mod mark;
 pub mod orders;

@@ -8,6 +8,7 @@ mod import;
 mod past;
 mod reading;
 mod schedule;
+mod worker;
 
 use std::path::PathBuf;
 
@@ -23,6 +24,7 @@ pub use reading::{
     LedgerCommand, LedgerFormat,
 };
 pub use schedule::{CreateArgs, ScheduleArgs, ScheduleCommand, ScheduleState, SetArgs, Sort, TriggerArgs};
+pub use worker::WorkerArgs;
 
 /// `campanile`: a highly available cron. Nodes, their users and their operators share this one binary.
 #[derive(Debug, Parser)]
@@ -60,6 +62,8 @@ pub enum Command {
     Backfill(BackfillArgs),
     /// Firings: what happened to each decided instant
     Firing(FiringArgs),
+    /// Work on a queue: run a command for each firing
+    Worker(WorkerArgs),
     /// The ledger: every fact in the order of the log
     Ledger(LedgerArgs),
     /// Say what a cron pattern or a recurrence rule means, offline: English, next instants, daylight saving, warnings

@@ -66,25 +66,25 @@ pub(super) async fn ask(
         Some(Content::Text(text, media_type)) => request.header(CONTENT_TYPE, *media_type).body(text.clone()),
     };
     match request.send().await {
-        Ok(response) => read(endpoint, response).await,
+        Ok(response) => read(endpoint, response, call.is_raw).await,
         Err(error) if error.is_builder() => Outcome::Final(Error::Unusable(chain(&error))),
         Err(error) if error.is_connect() => Outcome::NotSent(connect_trouble(&error)),
         Err(error) => Outcome::Lost(lost(&error, limit)),
     }
 }
 
-async fn read(endpoint: &Endpoint, response: Response) -> Outcome {
+async fn read(endpoint: &Endpoint, response: Response, is_raw: bool) -> Outcome {
     let (status, headers) = (response.status(), response.headers().clone());
     let bytes = match whole_body(response).await {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return foreign(endpoint, status),
         Err(error) => return Outcome::Lost(chain(&error)),
     };
-    let body = if bytes.is_empty() {
-        Value::Null
-    } else {
-        serde_json::from_slice(&bytes)
-            .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&bytes).into_owned()))
+    let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
+    let body = match bytes.is_empty() {
+        true => Value::Null,
+        false if is_raw && status.is_success() => text(),
+        false => serde_json::from_slice(&bytes).unwrap_or_else(|_| text()),
     };
     if status.is_success() {
         return Outcome::Answer(answer(status, &headers, body));

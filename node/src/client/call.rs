@@ -1,5 +1,7 @@
 //! One request, as data: it can be sent more than once.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::Value;
 
@@ -12,6 +14,8 @@ pub struct Call {
     pub(super) body: Option<Content>,
     pub(super) condition: Condition,
     pub(super) key: Option<String>,
+    pub(super) patience: Option<Duration>,
+    pub(super) is_raw: bool,
 }
 
 /// What a request carries.
@@ -68,7 +72,16 @@ impl Call {
 
     fn new(method: Method, path: String, body: Option<Content>) -> Self {
         debug_assert!(path.starts_with('/'), "a path begins with a slash: {path}");
-        Self { method, path, query: Vec::new(), body, condition: Condition::None, key: None }
+        Self {
+            method,
+            path,
+            query: Vec::new(),
+            body,
+            condition: Condition::None,
+            key: None,
+            patience: None,
+            is_raw: false,
+        }
     }
 
     /// Adds a query parameter.
@@ -98,6 +111,21 @@ impl Call {
     #[must_use]
     pub fn key(mut self, key: Option<String>) -> Self {
         self.key = key;
+        self
+    }
+
+    /// How long one try may take, instead of its share of the time that is left: an answer that waits for something by
+    /// design must not be cut off, and one that comes at once by design need not be waited for.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = Some(patience);
+        self
+    }
+
+    /// Leaves the body of the answer a text, so that no number in it loses a digit.
+    #[must_use]
+    pub(super) fn raw(mut self) -> Self {
+        self.is_raw = true;
         self
     }
 

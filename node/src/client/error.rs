@@ -36,6 +36,27 @@ pub enum Error {
     Unusable(String),
 }
 
+impl Error {
+    /// Whether the same request, sent a moment later or to another node, may be answered: the cluster elects, a node
+    /// starts, something between here and there is out of order. What is left is a request that is wrong, or a right that
+    /// is missing.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Problem(problem) => problem.may_pass() || problem.status >= 500,
+            Self::Unreachable { .. } | Self::TimedOut { .. } => true,
+            Self::Foreign { status, .. } => *status >= 500 || *status == 429,
+            Self::Unusable(_) => false,
+        }
+    }
+
+    /// Whether a lease is not its holder's any more, whoever has it now.
+    #[must_use]
+    pub fn is_lease_lost(&self) -> bool {
+        matches!(self, Self::Problem(problem) if matches!(problem.code.as_str(), "lease_lost" | "not_found"))
+    }
+}
+
 /// What became of one try on one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tried {
@@ -103,6 +124,23 @@ impl std::fmt::Display for Problem {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn what_a_moment_may_mend_is_told_from_what_it_does_not() {
+        let problem = |status, code: &str| {
+            Error::Problem(Box::new(Problem { status, code: code.into(), ..Problem::default() }))
+        };
+        let foreign = |status| Error::Foreign { endpoint: String::new(), status };
+        for error in
+            [problem(503, "no_quorum"), problem(429, "rate_limited"), problem(500, "internal"), foreign(502)]
+        {
+            assert!(error.may_pass() && !error.is_lease_lost(), "{error:?}");
+        }
+        for error in [problem(401, "unauthenticated"), problem(409, "lease_lost"), foreign(200)] {
+            assert!(!error.may_pass(), "{error:?}");
+        }
+        assert!(problem(409, "lease_lost").is_lease_lost() && !problem(409, "conflict").is_lease_lost());
+    }
 
     #[test]
     fn a_problem_is_read_leniently_and_only_with_a_code() {
