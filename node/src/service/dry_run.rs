@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use campanile_core::command::Condition;
+use campanile_core::command::{Command, Condition, Request};
 use campanile_core::definition::{Definition, ScheduleName};
 use campanile_core::english;
+use campanile_core::id::LogIndex;
 use campanile_core::machine::Machine;
-use campanile_core::reply::Change;
+use campanile_core::plan::Wanted;
+use campanile_core::reply::{Change, Reply};
 use campanile_core::schedule::{Schedule, State};
 
 use super::diff::{self, Bounds, Side};
@@ -43,9 +45,35 @@ impl Service {
             .map_err(|rejection| absent(&name, refused(rejection)))?;
         let told = self.think(move |service| {
             service.judge_one(&machine, current.as_deref(), &definition)?;
+            service.try_out(&machine, &name, &definition)?;
             service.would(&machine, current.as_deref(), &definition)
         });
         Ok(told.await?)
+    }
+
+    /// What only the log refuses is asked of a copy of the machine, so that the rule stands in one place.
+    fn try_out(
+        &self,
+        machine: &Machine,
+        name: &ScheduleName,
+        definition: &Definition,
+    ) -> Result<(), Problem> {
+        let at = self.now().max(machine.clock());
+        let request = Request { by: "campanile".into(), key: None };
+        let wanted = Wanted { name: name.clone(), condition: Condition::None, request };
+        let body = self
+            .planner()
+            .put(machine, at, wanted, Arc::new(definition.clone()))
+            .map_err(|bad| cannot_evaluate(&bad, &definition.specs, &definition.exclude))?;
+        let command = Command { at, epoch: machine.epoch(), body };
+        match machine.clone().apply(LogIndex(machine.applied().0 + 1), &command).0 {
+            Reply::Rejected(rejection) => match refused(rejection) {
+                Failure::Problem(problem) => Err(*problem),
+                // Another leader has taken office: what it says of the schedule is the same.
+                Failure::Undone(_) => Ok(()),
+            },
+            _ => Ok(()),
+        }
     }
 
     /// What `definition` would change. Slow.

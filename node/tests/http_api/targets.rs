@@ -138,10 +138,12 @@ async fn schedules_that_would_follow_each_other_in_a_circle_are_refused_with_the
     let follows = |name: &str| with(&json!({"on_success": {"schedule": name}}));
     assert_eq!(api.put("/v1/schedules/a/b", &follows("a/c")).await.status, 201);
     assert_eq!(api.put("/v1/schedules/a/c", &follows("a/d")).await.status, 201);
-    let answer = api.put("/v1/schedules/a/d", &follows("b")).await;
-    assert_eq!(answer.problem(), (422, "invalid_schedule"));
-    let detail = answer.body["detail"].as_str().unwrap();
-    assert!(detail.contains("a/d -> a/b -> a/c -> a/d"), "{detail}");
+    for path in ["/v1/schedules/a/d?dry_run=true", "/v1/schedules/a/d"] {
+        let answer = api.put(path, &follows("b")).await;
+        assert_eq!(answer.problem(), (422, "invalid_schedule"), "{path}");
+        let detail = answer.body["detail"].as_str().unwrap();
+        assert!(detail.contains("a/d -> a/b -> a/c -> a/d"), "{detail}");
+    }
 }
 
 #[tokio::test]
