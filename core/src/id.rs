@@ -97,4 +97,10 @@ impl FencingToken {
         assert!(place < PLACES_PER_ENTRY, "a Begin holds at most {PLACES_PER_ENTRY} items");
         Self(index.0 * PLACES_PER_ENTRY as u64 + place as u64)
     }
+
+    /// The entry in which its lease was given.
+    #[must_use]
+    pub const fn index(self) -> LogIndex {
+        LogIndex(self.0 / PLACES_PER_ENTRY as u64)
+    }
 }

@@ -19,11 +19,13 @@ mod gate;
 mod health;
 mod history;
 mod hosts;
+mod leases;
 mod ledger;
 mod openapi;
 mod page;
 mod preview;
 mod query;
+mod queues;
 mod relay;
 mod schedules;
 mod serve;
@@ -162,6 +164,13 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(apply::apply))
         .routes(routes!(calendars::list))
         .routes(routes!(calendars::get, calendars::put, calendars::delete))
+        .routes(routes!(queues::list))
+        .routes(routes!(queues::get, queues::put, queues::delete))
+        .routes(routes!(queues::pause))
+        .routes(routes!(queues::resume))
+        .routes(routes!(leases::lease))
+        .routes(routes!(leases::heartbeat))
+        .routes(routes!(leases::settle))
         .routes(routes!(cluster::get))
         .routes(routes!(cluster::add_node))
         .routes(routes!(cluster::remove_node))

@@ -16,11 +16,13 @@ mod diff;
 mod dry_run;
 pub mod frame;
 mod judge;
+mod leases;
 mod lint;
 pub mod list;
 mod mark;
 pub mod past;
 mod probe;
+pub mod queues;
 pub mod quorum;
 pub mod records;
 pub(crate) mod reruns;
@@ -45,6 +47,7 @@ use crate::work::Intake;
 use quorum::{Quorum, Undone};
 use records::Records;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 /// Reads the wall clock; the node's clock in production.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -82,6 +85,8 @@ pub struct Service {
     options: Options,
     metrics: Option<Arc<Metrics>>,
     intake: Intake,
+    room: leases::Room,
+    stopping: CancellationToken,
     egress: Option<Arc<Egress>>,
 }
 
@@ -100,6 +105,8 @@ impl Service {
             judgements: Arc::new(Semaphore::new(JUDGEMENTS)),
             options,
             metrics: None,
+            room: leases::Room::default(),
+            stopping: CancellationToken::new(),
             egress: None,
         }
     }
@@ -132,6 +139,12 @@ impl Service {
     #[must_use]
     pub fn intake(&self) -> &Intake {
         &self.intake
+    }
+
+    /// Cancelled when this node stops: who waits here is told to ask another one.
+    #[must_use]
+    pub fn stopping(&self) -> &CancellationToken {
+        &self.stopping
     }
 
     /// The ledger and its index.

@@ -23,6 +23,8 @@ use crate::problem::Problem;
         (name = "schedules", description = "What users define and order."),
         (name = "backfills", description = "Ranges of instants that are gone through again."),
         (name = "calendars", description = "Named exclusions, shared by schedules."),
+        (name = "queues", description = "What workers lease firings from, and its limits."),
+        (name = "leases", description = "What workers ask for and say."),
         (name = "firings", description = "What came of the instants."),
         (name = "ledger", description = "The facts in the order of the log."),
         (name = "cluster", description = "Nodes and leadership."),

@@ -46,8 +46,10 @@ pub(crate) async fn relay(State(app): State<App>, request: Request, next: Next) 
         *request.extensions_mut() = extensions;
         next.clone().run(request)
     };
+    let is_of_holder = is_of_holder(request.uri().path());
     match Write::read(&app, request).await {
         Err(problem) => problem_answer(&problem),
+        Ok(write) if is_of_holder => local(request_of(&write.order, &write.caller)).await,
         Ok(write) => write.carry(&app.service, local).await,
     }
 }
@@ -56,6 +58,11 @@ pub(crate) async fn relay(State(app): State<App>, request: Request, next: Next) 
 fn is_write(method: &Method, path: &str) -> bool {
     let changes = [Method::PUT, Method::POST, Method::PATCH, Method::DELETE].contains(method);
     changes && path != "/v1/preview"
+}
+
+/// What holders of leases say goes to the log by a way of its own, from whichever node they ask.
+fn is_of_holder(path: &str) -> bool {
+    path.starts_with("/v1/leases/") || (path.starts_with("/v1/queues/") && path.ends_with("/lease"))
 }
 
 /// A write that was read whole, so that it can be sent more than once.

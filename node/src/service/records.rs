@@ -3,6 +3,7 @@
 //! It reads and never decides. Reads of files happen on blocking threads. The index may be behind for a moment, so a reader
 //! waits until it has what the ledger had when it was asked.
 
+mod attempt;
 mod past;
 mod recent;
 mod revisions;
@@ -28,6 +29,7 @@ use crate::wire::firing::Firing;
 use crate::wire::ledger::Row as ShownRow;
 use crate::wire::page::{Page, parts, token};
 
+pub use attempt::AttemptTold;
 pub use rows::{history_key, parse_position, read_row};
 use story::Story;
 

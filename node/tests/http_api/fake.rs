@@ -291,6 +291,11 @@ impl Api {
         self.node.silent.store(true, Ordering::SeqCst);
     }
 
+    /// This node is told to stop.
+    pub(crate) fn stop(&self) {
+        self.app.service.stopping().cancel();
+    }
+
     /// Nobody can be reached any more.
     pub(crate) fn cut_off(&self) {
         self.node.cut_off.store(true, Ordering::SeqCst);
