@@ -36,6 +36,7 @@ const FENCES: &[Fence] = &[
         krate: "reqwest",
         inside: &["node/src/client", "node/src/dispatch", "node/tests/", "cluster-tests/"],
     },
+    Fence { krate: "ipnet", inside: &["node/src/dispatch/egress"] },
     Fence { krate: "clap", inside: &["node/src/cli", "node/src/main.rs"] },
     Fence { krate: "prometheus_client", inside: &["node/src/metrics"] },
     Fence { krate: "sd_notify", inside: &["node/src/run"] },

@@ -10,7 +10,7 @@ mod output;
 
 use std::error::Error as _;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use campanile_core::attempt::{Lease, MAX_OUTPUT, Report};
 use campanile_core::definition::{ScheduleName, Webhook};
@@ -20,6 +20,7 @@ use campanile_core::machine::Machine;
 use campanile_core::secret::SecretText;
 use campanile_core::time::Timestamp;
 use reqwest::{Client, Method, RequestBuilder, Response, Url};
+use tokio::time::timeout;
 
 use super::breaker::Ended;
 use super::classify::{self, Failure};
@@ -91,11 +92,17 @@ impl Sender {
     /// it.
     pub async fn send(&self, order: Order<'_>, machine: &Machine, clock: Clock) -> Sent {
         let sent_at = clock.now();
-        let request = match self.request(order, machine, sent_at).await {
-            Ok(request) => request,
-            Err(why) => return failure(Failure::Impossible, why, sent_at),
+        let started = Instant::now();
+        // Judging may ask for the addresses of names, and counts as a part of the request.
+        let request = match timeout(order.within, self.request(order, machine, sent_at)).await {
+            Ok(Ok(request)) => request,
+            Ok(Err(why)) => return failure(Failure::Impossible, why, sent_at),
+            Err(_) => {
+                return failure(Failure::NotConnected, "its name was not resolved in time".into(), sent_at);
+            }
         };
-        let mut response = match request.send().await {
+        let left = order.within.saturating_sub(started.elapsed());
+        let mut response = match request.timeout(left).send().await {
             Ok(response) => response,
             Err(error) => return failure(kind_of(&error), told(error), sent_at),
         };
@@ -125,7 +132,7 @@ impl Sender {
         let body = body::of(order.firing);
         let keys = keys(webhook, machine, sent_at)?;
         let headers = headers::of(order, webhook, &keys, sent_at.as_millis().div_euclid(1_000), &body)?;
-        let request = http.request(method, url).timeout(order.within).headers(headers);
+        let request = http.request(method, url).headers(headers);
         Ok(if body.is_empty() { request } else { request.body(body) })
     }
 }
