@@ -28,14 +28,16 @@ impl Records {
     /// planned then is dropped, since it may not have seen everything.
     pub fn with_past<T>(&self, machine: &Machine, plan: impl FnOnce(&dyn Past) -> T) -> Result<T, Problem> {
         let applied = machine.applied().0;
+        // Rows are appended before the machine that they come from is shown, so nothing up to it is missing. Asked before
+        // the wait: a head that others move on meanwhile would ask for more than was waited for.
+        let through = self.ledger.head().position.min(Some(Position::end_of(applied)));
         if !self.indexer.wait_for(applied, INDEX_WITHIN) {
             return Err(behind());
         }
         let past = Told {
             records: self,
             machine,
-            // Rows are appended before the machine that they come from is shown, so nothing up to it is missing.
-            through: self.ledger.head().position.min(Some(Position::end_of(applied))),
+            through,
             known_since: self.known_since(machine)?,
             failed: RefCell::new(None),
         };
