@@ -50,6 +50,19 @@ impl Requests {
         }
     }
 
+    /// The answers that the parts of this request got before, each with what names the part: a request that is done in
+    /// several commands gives each the key of its own, a line break, and a name.
+    pub fn parts_of<'a>(&'a self, request: &'a Request) -> impl Iterator<Item = (&'a str, &'a Reply)> {
+        let whole =
+            request.key.as_ref().map(|key| (full_key(request, &format!("{}\n", key.text)), key.fingerprint));
+        let parts = whole.map(|(whole, fingerprint)| {
+            let from = self.by_key.range(whole.clone()..);
+            from.map_while(move |(key, remembered)| Some((key.strip_prefix(&*whole)?, remembered)))
+                .filter(move |(_, remembered)| remembered.fingerprint == fingerprint)
+        });
+        parts.into_iter().flatten().map(|(part, remembered)| (part, &remembered.reply))
+    }
+
     /// Remembers an answer. Refusals are not remembered: asking again asks anew.
     pub(crate) fn remember(&mut self, at: Timestamp, request: &Request, reply: &Reply) {
         let Some(key) = &request.key else { return };

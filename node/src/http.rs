@@ -21,6 +21,7 @@ mod history;
 mod hosts;
 mod leases;
 mod ledger;
+mod letters;
 mod openapi;
 mod page;
 mod preview;
@@ -28,6 +29,7 @@ mod query;
 mod queues;
 mod relay;
 mod schedules;
+mod secrets;
 mod serve;
 mod unknown;
 
@@ -164,6 +166,12 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(apply::apply))
         .routes(routes!(calendars::list))
         .routes(routes!(calendars::get, calendars::put, calendars::delete))
+        .routes(routes!(secrets::list))
+        .routes(routes!(secrets::get, secrets::put, secrets::delete))
+        .routes(routes!(letters::list))
+        .routes(routes!(letters::delete))
+        .routes(routes!(letters::discard))
+        .routes(routes!(letters::rerun))
         .routes(routes!(queues::list))
         .routes(routes!(queues::get, queues::put, queues::delete))
         .routes(routes!(queues::pause))

@@ -149,7 +149,7 @@ pub(crate) async fn as_decided(app: &App, id: FiringId) -> Result<Firing, Proble
     told.ok_or_else(|| Problem::not_found(format!("firing {id} was decided, and retention has passed it")))
 }
 
-fn id_of(text: &str) -> Result<FiringId, Problem> {
+pub(crate) fn id_of(text: &str) -> Result<FiringId, Problem> {
     text.parse().map_err(|_| Problem::not_found(format!("{text:?} is no firing id: those begin with frg_")))
 }
 

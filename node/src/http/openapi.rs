@@ -23,6 +23,8 @@ use crate::problem::Problem;
         (name = "schedules", description = "What users define and order."),
         (name = "backfills", description = "Ranges of instants that are gone through again."),
         (name = "calendars", description = "Named exclusions, shared by schedules."),
+        (name = "dead letters", description = "Firings that came to nothing and wait for somebody to look at them."),
+        (name = "secrets", description = "What requests are signed with; no answer holds a text."),
         (name = "queues", description = "What workers lease firings from, and its limits."),
         (name = "leases", description = "What workers ask for and say."),
         (name = "firings", description = "What came of the instants."),

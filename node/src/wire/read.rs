@@ -52,6 +52,12 @@ impl Flaws {
         self.found.is_empty()
     }
 
+    /// How much was found, as far as it is kept.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.found.len()
+    }
+
     /// `value`, unless something is wrong.
     ///
     /// # Errors

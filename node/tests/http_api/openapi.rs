@@ -39,14 +39,15 @@ async fn every_operation_is_served_and_has_words() {
                 .replace("{namespace}", "a")
                 .replace("{name}", "b")
                 .replace("{id}", "1")
-                .replace("{lease}", "1");
+                .replace("{lease}", "1")
+                .replace("{firing}", "1");
             let answer = api.ask(&method.to_uppercase(), &path, &[], "[]").await;
             let missing =
                 answer.status == 405 || (answer.status == 404 && answer.text.contains("there is no path"));
             assert!(!missing, "{method} {path}: {}", answer.text);
         }
     }
-    assert_eq!(operations, 42);
+    assert_eq!(operations, 50);
 }
 
 #[test]
