@@ -16,6 +16,7 @@ mod calendar;
 mod cell;
 mod cluster;
 mod create;
+mod dead_letter;
 mod diff;
 mod document;
 mod explain;
@@ -32,8 +33,10 @@ mod mark;
 mod preview;
 mod progress;
 mod put;
+mod queue;
 mod revisions;
 mod schedule;
+mod secret;
 mod session;
 mod trigger;
 mod worker;
@@ -105,6 +108,9 @@ fn client_command(command: Command, io: &mut Io<'_>) -> Result<(), Failure> {
         Command::Calendar(args) => runtime.block_on(calendar::run(args, io)),
         Command::Backfill(args) => runtime.block_on(backfill::run(args, io)),
         Command::Firing(args) => runtime.block_on(firing::run(args, io)),
+        Command::DeadLetter(args) => runtime.block_on(dead_letter::run(args, io)),
+        Command::Queue(args) => runtime.block_on(queue::run(args, io)),
+        Command::Secret(args) => runtime.block_on(secret::run(args, io)),
         Command::Ledger(args) => runtime.block_on(ledger::run(args, io)),
         Command::Import(args) => runtime.block_on(import::run(args, io)),
         Command::Cluster(args) => runtime.block_on(cluster::run(args, io)),

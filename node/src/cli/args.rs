@@ -4,26 +4,33 @@
 //! never a request.
 
 mod calendar;
+mod dead_letter;
 mod import;
 mod past;
+mod queue;
 mod reading;
 mod schedule;
+mod secret;
 mod worker;
 
 use std::path::PathBuf;
 
 use campanile_core::cron::parse_instant;
+use campanile_core::definition::check_segment;
 use campanile_core::time::{Span, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use calendar::{CalendarArgs, CalendarCommand, CalendarPutArgs};
+pub use dead_letter::{Chosen, DeadLetterArgs, DeadLetterCommand, LetterFilter};
 pub use import::{ImportArgs, ImportCommand, ImportCrontabArgs, ImportDkronArgs, ImportFrom, ImportK8sArgs};
 pub use past::{BackfillArgs, BackfillCommand, FillArgs, MarkArgs, RerunArgs, RevisionsArgs};
+pub use queue::{QueueArgs, QueueCommand, QueuePutArgs, Rate};
 pub use reading::{
     ClusterArgs, ClusterCommand, ExplainArgs, FiringArgs, FiringCommand, HealthArgs, LedgerArgs,
     LedgerCommand, LedgerFormat,
 };
 pub use schedule::{CreateArgs, ScheduleArgs, ScheduleCommand, ScheduleState, SetArgs, Sort, TriggerArgs};
+pub use secret::{SecretArgs, SecretCommand, SecretPutArgs};
 pub use worker::WorkerArgs;
 
 /// `campanile`: a highly available cron. Nodes, their users and their operators share this one binary.
@@ -62,6 +69,12 @@ pub enum Command {
     Backfill(BackfillArgs),
     /// Firings: what happened to each decided instant
     Firing(FiringArgs),
+    /// Dead letters: firings that came to nothing and wait for somebody to look at them
+    DeadLetter(DeadLetterArgs),
+    /// Queues: how much waits for workers, limits, pauses
+    Queue(QueueArgs),
+    /// Secrets that requests are signed with
+    Secret(SecretArgs),
     /// Work on a queue: run a command for each firing
     Worker(WorkerArgs),
     /// The ledger: every fact in the order of the log
@@ -196,6 +209,14 @@ pub(crate) fn span(text: &str) -> Result<Span, String> {
 pub(crate) fn instant(text: &str) -> Result<Timestamp, String> {
     parse_instant(text)
         .ok_or_else(|| "write it like 2026-12-01T08:00:00Z or 2026-12-01T09:00:00+01:00".to_owned())
+}
+
+/// A name of one part: a queue, a secret, a namespace. It goes into a path, so that it is checked here.
+pub(crate) fn segment(text: &str) -> Result<String, String> {
+    match check_segment(text) {
+        Ok(()) => Ok(text.to_owned()),
+        Err(why) => Err(format!("the name {why}")),
+    }
 }
 
 /// Splits `key=value`.
