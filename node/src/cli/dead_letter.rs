@@ -1,5 +1,7 @@
 //! `campanile dead-letter ls, rerun, discard`: firings that came to nothing and wait for somebody to look at them.
 
+use std::time::Duration;
+
 use campanile_core::cron::instant_text;
 use serde_json::{Value, json};
 
@@ -12,6 +14,8 @@ use super::session::{connect, print_list, print_one};
 use crate::client::{Call, Client};
 
 const PATH: &str = "/v1/dead_letters";
+/// A node does as many as it can in ten seconds and then answers; asking another one before that gains nothing.
+const PATIENCE: Duration = Duration::from_secs(12);
 
 static LETTERS: Kind = Kind {
     plural: "dead letters",
@@ -83,7 +87,8 @@ fn body_of(chosen: &Chosen) -> Value {
 }
 
 async fn rerun_many(client: &Client, body: Value, format: Format, io: &mut Io<'_>) -> Result<(), Failure> {
-    let done = client.send(&Call::post(format!("{PATH}/rerun"), body)).await?.body;
+    let call = Call::post(format!("{PATH}/rerun"), body).patience(PATIENCE);
+    let done = client.send(&call).await?.body;
     print_rerun(io, format, &done)?;
     let refused = list(&done, "refused");
     for letter in refused {
@@ -108,24 +113,21 @@ async fn rerun_each(
         match client.send(&call).await {
             Ok(answer) => rerun.push(json!({ "firing": firing, "as": answer.body["id"] })),
             Err(error) => {
-                refused.push(json!({ "firing": firing, "why": error.to_string() }));
-                let failure = Failure::Api(error);
-                if tell_refused(io, firing, &failure, &mut first) {
+                let (why, failure) = (error.to_string(), Failure::Api(error));
+                io.say(&format!("{firing}:"));
+                failure.tell(io);
+                first.get_or_insert(failure.exit());
+                // No answer is no refusal, and the next one would have none either.
+                if matches!(failure.exit(), Exit::Unreachable | Exit::TimedOut | Exit::Auth | Exit::Usage) {
                     break;
                 }
+                refused.push(json!({ "firing": firing, "why": why }));
             }
         }
     }
-    print_rerun(io, format, &json!({ "rerun": rerun, "refused": refused, "left": 0 }))?;
+    let left = firings.len() - rerun.len() - refused.len();
+    print_rerun(io, format, &json!({ "rerun": rerun, "refused": refused, "left": left }))?;
     first.map_or(Ok(()), |exit| Err(Failure::Said(exit)))
-}
-
-/// Says what became of one of several; `true` when it is no use to ask for the next.
-fn tell_refused(io: &mut Io<'_>, firing: &str, failure: &Failure, first: &mut Option<Exit>) -> bool {
-    io.say(&format!("{firing}:"));
-    failure.tell(io);
-    first.get_or_insert(failure.exit());
-    matches!(failure.exit(), Exit::Unreachable | Exit::TimedOut | Exit::Auth | Exit::Usage)
 }
 
 /// What runs again, as what. `-o name` names the new firings: they are what one waits for.
@@ -147,7 +149,8 @@ fn print_rerun(io: &mut Io<'_>, format: Format, done: &Value) -> Result<(), Fail
 }
 
 async fn discard_many(client: &Client, body: Value, format: Format, io: &mut Io<'_>) -> Result<(), Failure> {
-    let done = client.send(&Call::post(format!("{PATH}/discard"), body)).await?.body;
+    let call = Call::post(format!("{PATH}/discard"), body).patience(PATIENCE);
+    let done = client.send(&call).await?.body;
     // Which they were is not answered, so that there is no name to print.
     if format != Format::Name {
         print_one(io, format, &done, "", |io, done| {

@@ -25,6 +25,7 @@ fn letters() -> Node {
                 let refused = json!([{"firing": "frg_gone", "why": "its schedule is gone"}]);
                 answer(200, json!({"rerun": rerun, "refused": refused, "left": 400}))
             }
+            (_, "/v1/firings/frg_lost/rerun") => problem(403, "forbidden", "the right to write is missing"),
             (_, "/v1/firings/frg_gone/rerun") => problem(404, "not_found", "its schedule is gone"),
             _ => answer(200, json!({"id": "frg_2", "state": "queued"})),
         }
@@ -93,6 +94,18 @@ fn named_dead_letters_run_again_one_by_one_past_a_refusal() {
         "left": 0,
     });
     assert_eq!(json, wanted);
+}
+
+#[test]
+fn those_that_were_not_answered_for_are_left_and_not_refused() {
+    let node = letters();
+    let args = ["dead-letter", "rerun", "frg_1", "frg_gone", "frg_lost", "frg_5", "-o", "json"];
+    let ran = ask(&node, &args);
+    assert_eq!((ran.exit, node.asked().len()), (Exit::NotFound, 3), "{}", ran.err);
+    let json: Value = serde_json::from_str(&ran.out).unwrap();
+    let count = |field: &str| json[field].as_array().map(Vec::len);
+    assert_eq!((count("rerun"), count("refused"), json["left"].as_u64()), (Some(1), Some(1), Some(2)));
+    assert!(ran.err.contains("frg_lost:"), "{}", ran.err);
 }
 
 #[test]

@@ -40,6 +40,9 @@ pub enum DeadLetterCommand {
         limit: u64,
     },
     /// Fire them once more, those that ended first, under the definitions in force; `ls` with the same flags shows which
+    #[command(override_usage = "campanile dead-letter rerun [OPTIONS] FIRING...\n       \
+        campanile dead-letter rerun [OPTIONS] <--schedule|--namespace|--queue|--state|--after|--before>... [--max N]\n       \
+        campanile dead-letter rerun [OPTIONS] --all [--max N]")]
     Rerun {
         /// Which.
         #[command(flatten)]
@@ -53,6 +56,9 @@ pub enum DeadLetterCommand {
         overlap: Option<String>,
     },
     /// Put them aside, and fire nothing; the ledger keeps their story, and `ls` with the same flags shows which
+    #[command(override_usage = "campanile dead-letter discard [OPTIONS] FIRING...\n       \
+        campanile dead-letter discard [OPTIONS] <--schedule|--namespace|--queue|--state|--after|--before>...\n       \
+        campanile dead-letter discard [OPTIONS] --all")]
     Discard {
         /// Which.
         #[command(flatten)]
