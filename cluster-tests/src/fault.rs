@@ -2,6 +2,8 @@
 //!
 //! A plan is a matter of time; so this, and nothing else in the tests, lets time pass. It does not judge what comes of it.
 
+pub mod strike;
+
 use std::fmt;
 use std::time::Duration;
 

@@ -31,6 +31,8 @@ pub mod ledger;
 
 pub mod workload;
 
+pub mod workers;
+
 pub mod fault;
 
 pub mod judge;
