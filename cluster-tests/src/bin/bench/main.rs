@@ -10,6 +10,7 @@
 mod catch_up;
 mod commit;
 mod deliver;
+mod drain;
 mod failover;
 mod figure;
 mod lateness;
@@ -26,7 +27,7 @@ use campanile_cluster_tests::seed::Seed;
 use figure::Report;
 
 /// The phases, in the order in which they run.
-const PHASES: [&str; 6] = ["catch_up", "size", "commit", "deliver", "lateness", "failover"];
+const PHASES: [&str; 7] = ["catch_up", "size", "commit", "deliver", "drain", "lateness", "failover"];
 
 /// What was asked for.
 #[derive(Debug, Clone)]
@@ -80,6 +81,7 @@ async fn main() -> Result<()> {
             "size" => size::measure(&plan, &mut report).await?,
             "commit" => commit::measure(&plan, &mut report).await?,
             "deliver" => deliver::measure(&plan, &mut report).await?,
+            "drain" => drain::measure(&plan, &mut report).await?,
             "lateness" => lateness::measure(&plan, &mut report).await?,
             _ => failover::measure(&plan, &mut report).await?,
         }
