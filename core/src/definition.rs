@@ -101,6 +101,12 @@ impl Definition {
         std::iter::once(&self.target).chain(actions).filter_map(Target::secret)
     }
 
+    /// The names of the queues that its firings and notices go to.
+    pub fn queues(&self) -> impl Iterator<Item = &Arc<str>> {
+        let actions = self.actions().filter_map(Action::target);
+        std::iter::once(&self.target).chain(actions).filter_map(Target::queue)
+    }
+
     /// What follows the end of a firing, `on_failure` first.
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
         self.on_failure.iter().chain(&self.on_success).map(|action| &**action)

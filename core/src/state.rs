@@ -66,6 +66,8 @@ pub struct State {
     pub(crate) calendar_users: Users,
     /// Derived: how many schedules name a secret.
     pub(crate) secret_users: Users,
+    /// Derived: how many schedules name a queue.
+    pub(crate) queue_users: Users,
     /// Derived: equal policies and principals of schedules are kept once.
     pub(crate) shared: Shared,
 }
@@ -102,6 +104,7 @@ impl Default for State {
             due: DueIndex::default(),
             calendar_users: Users::default(),
             secret_users: Users::default(),
+            queue_users: Users::default(),
             shared: Shared::default(),
         }
     }
@@ -251,10 +254,11 @@ impl State {
         Some(schedule)
     }
 
-    /// Keeps count of who names which calendar and which secret.
+    /// Keeps count of who names which calendar, secret and queue.
     fn count_names(&mut self, definition: &Definition, by: i32) {
         self.calendar_users.count(definition.exclude.iter().filter_map(Exclusion::calendar), by);
         self.secret_users.count(definition.secrets().map(|name| &**name), by);
+        self.queue_users.count(definition.queues().map(|name| &**name), by);
     }
 
     /// Changes a schedule that exists, with its place in the due index.

@@ -65,6 +65,15 @@ impl Target {
         }
     }
 
+    /// The queue that it is.
+    #[must_use]
+    pub const fn queue(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Webhook(_) => None,
+            Self::Queue(target) => Some(&target.queue),
+        }
+    }
+
     /// About how many bytes this takes in the log.
     pub(super) fn weight(&self) -> usize {
         match self {

@@ -23,6 +23,11 @@ impl Users {
         self.0.get(name).copied().unwrap_or(0)
     }
 
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.0.keys()
+    }
+
     /// Counts one schedule more or less; it counts once for a name however often it names it.
     pub(super) fn count<'a>(&mut self, names: impl Iterator<Item = &'a str>, by: i32) {
         let mut names: Vec<&str> = names.collect();
@@ -87,6 +92,12 @@ impl State {
     #[must_use]
     pub fn secret_users(&self, name: &str) -> u32 {
         self.secret_users.of(name)
+    }
+
+    /// How many schedules name which queue.
+    #[must_use]
+    pub fn queue_users(&self) -> &Users {
+        &self.queue_users
     }
 
     /// Firings that came to nothing.

@@ -28,7 +28,7 @@ pub struct WrittenQueue {
 }
 
 impl Service {
-    /// A page of the queues that have limits of their own, or firings.
+    /// A page of the queues that have limits of their own, or that a schedule names, or that have firings.
     ///
     /// # Errors
     /// `bad_request` for a token that this list did not give.
@@ -39,10 +39,11 @@ impl Service {
         page_token: Option<&str>,
     ) -> Result<Page<Queue>, Problem> {
         let after = page_token.map(parts::<1>).transpose()?.map(|[name]| name);
-        // Both are bounded: 10,000 have limits, and a queue with firings has a schedule.
+        // All are bounded: 10,000 have limits, and the others have a schedule, or had one.
         let with_limits = machine.queues().map(|(name, _)| name);
         let with_firings = machine.due().queued().queues().map(|(name, _)| name);
-        let all: BTreeSet<&Arc<str>> = with_limits.chain(with_firings).collect();
+        let named = machine.queue_users().names();
+        let all: BTreeSet<&Arc<str>> = with_limits.chain(with_firings).chain(named).collect();
         let is_behind = |name: &&&Arc<str>| after.as_deref().is_none_or(|after| &****name > after);
         let mut behind = all.iter().filter(is_behind);
         let now = self.now().max(machine.clock());
