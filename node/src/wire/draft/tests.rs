@@ -231,7 +231,7 @@ fn automatic_backfill_is_another_spelling_of_all_and_unlimited() {
 }
 
 /// A schedule every minute with these fields beside.
-fn given(more: Value) -> Result<Definition, Problem> {
+fn given(more: &Value) -> Result<Definition, Problem> {
     let mut body = json!({"specs": [{"every": "1m"}], "target": {"webhook": {"url": "http://a"}}});
     more.as_object().unwrap().iter().for_each(|(field, value)| body[field] = value.clone());
     read(&Body::from_value(body), &name())
@@ -245,7 +245,7 @@ fn the_key_of_a_queue_target_may_stand_in_it_or_beside_it() {
         json!({"target": queue(Value::Null), "concurrency_key": "k"}),
         json!({"target": queue(json!("k")), "concurrency_key": "k"}),
     ] {
-        let definition = given(more).unwrap();
+        let definition = given(&more).unwrap();
         assert_eq!(definition.concurrency_key.as_deref(), Some("k"));
         let shown = serde_json::to_value(Shown::from(&definition)).unwrap();
         assert_eq!(
@@ -259,7 +259,7 @@ fn the_key_of_a_queue_target_may_stand_in_it_or_beside_it() {
 #[test]
 fn a_schedule_that_follows_is_named_whole_or_in_the_same_namespace() {
     for (given_name, meant) in [("c", "a/c"), ("other/c", "other/c")] {
-        let definition = given(json!({"on_success": {"schedule": given_name}})).unwrap();
+        let definition = given(&json!({"on_success": {"schedule": given_name}})).unwrap();
         let meant = Action::Trigger(ScheduleName::parse(meant).unwrap());
         assert_eq!(definition.on_success.as_deref(), Some(&meant));
         assert_eq!(definition.on_failure, None);
@@ -313,7 +313,7 @@ fn what_is_wrong_with_targets_and_actions_is_told_where_it_stands() {
             "/on_success/queue/concurrency_key",
         ),
     ] {
-        let problem = given(more.clone()).unwrap_err();
+        let problem = given(&more).unwrap_err();
         let pointers: Vec<&str> = problem.errors.iter().map(|flaw| flaw.pointer.as_str()).collect();
         assert!(pointers.contains(&pointer), "{more}: {pointers:?}");
         assert!(problem.errors.iter().all(|flaw| !flaw.hint.is_empty()), "{more}");
