@@ -54,6 +54,8 @@ pub(crate) async fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     let how =
         format!("{count} waiting; 3 clients of {JOBS} jobs, one at each node, in the bench; {MAX} a lease");
     report.add("drained_per_s", "firings/s", vec![rate], how);
+    let tenths: Vec<String> = (1..10).map(|tenth| format!("{:.0}", rate_of(&settled, tenth))).collect();
+    println!("   by tenths, from the second on: {} a second", tenths.join(", "));
     let flatness = rate_of(&settled, 8) / rate_of(&settled, 1);
     let how = "the rate of the ninth tenth of them by that of the second: 1 when length costs nothing";
     report.add("drain_flatness", "", vec![flatness], how);
