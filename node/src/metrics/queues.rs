@@ -12,7 +12,7 @@ const NAMED: usize = 100;
 /// The label of all others together.
 const OTHER: &str = "other";
 
-/// How many firings of a queue there are; the sum of several under [`OTHER`].
+/// How many firings of a queue there are; the sum of several under one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Depth {
     queue: String,
