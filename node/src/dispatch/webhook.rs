@@ -27,9 +27,9 @@ use super::classify::{self, Failure};
 use super::egress::{Egress, Guarded, Unresolved, Way};
 use super::sign::SigningKey;
 use super::webhook_of;
+use crate::clock::Clock;
 pub(crate) use body::of as body_of;
 pub(crate) use headers::traceparent;
-use crate::clock::Clock;
 
 /// A receiver that is up accepts at once; more is a dead machine, and the seat is needed.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
