@@ -85,8 +85,7 @@ pub(crate) async fn discard(
 ) -> Answered {
     Params::of(uri.query()).close()?;
     let which = read_discard(&Body::parse(&body)?)?;
-    let discarded = app.service.discard_letters(&caller, which).await?;
-    ok(&DiscardedLetters { discarded })
+    ok(&app.service.discard_letters(&caller, which).await?)
 }
 
 /// Run many dead letters again, those that ended first, under the definitions in force. Asking again for what is left goes

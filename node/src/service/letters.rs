@@ -21,7 +21,7 @@ use super::Service;
 use super::schedules::unexpected;
 use super::write::{Caller, Failure, PlanWrite, Planned};
 use crate::problem::{Code, Problem};
-use crate::wire::letter::{DeadLetter, RefusedRerun, Rerun, RerunAs, RerunOrder, Which};
+use crate::wire::letter::{DeadLetter, DiscardedLetters, RefusedRerun, Rerun, RerunAs, RerunOrder, Which};
 use crate::wire::page::{Page, parts, token};
 
 /// So many firings fit into the entry of one discard: 20 bytes each of 100 KiB.
@@ -70,11 +70,15 @@ impl Service {
         Ok(discarded(&self.write(caller, plan).await?)? > 0)
     }
 
-    /// Puts those letters aside, and answers how many they were.
+    /// Puts those letters aside, and answers how many they were and how many there are.
     ///
     /// # Errors
     /// As [`Service::write`].
-    pub async fn discard_letters(self: &Arc<Self>, caller: &Caller, which: Which) -> Result<u32, Failure> {
+    pub async fn discard_letters(
+        self: &Arc<Self>,
+        caller: &Caller,
+        which: Which,
+    ) -> Result<DiscardedLetters, Failure> {
         let (which, mut all) = (Arc::new(which), 0);
         for part in 0.. {
             let caller = caller.for_part(&part.to_string());
@@ -93,7 +97,7 @@ impl Service {
                 break;
             }
         }
-        Ok(all)
+        Ok(DiscardedLetters { discarded: all, left: self.letters_of(&which) })
     }
 
     /// Runs letters again, those that ended first, a few side by side, as long as the time of the request lasts.
@@ -121,10 +125,14 @@ impl Service {
                 }
             }
         }
-        let left = order.which.among(self.quorum().view().letters().newest(None)).count();
-        let left = left.saturating_sub(done.refused.len());
-        done.left = u32::try_from(left).unwrap_or(u32::MAX);
+        let refused = u32::try_from(done.refused.len()).unwrap_or(u32::MAX);
+        done.left = self.letters_of(&order.which).saturating_sub(refused);
         Ok(done)
+    }
+
+    fn letters_of(&self, which: &Which) -> u32 {
+        let count = which.among(self.quorum().view().letters().newest(None)).count();
+        u32::try_from(count).unwrap_or(u32::MAX)
     }
 
     /// What this very request has run again before, when its answer was lost.

@@ -29,7 +29,6 @@ use crate::wire::firing::Firing;
 use crate::wire::ledger::Row as ShownRow;
 use crate::wire::page::{Page, parts, token};
 
-pub use attempt::AttemptTold;
 pub use rows::{history_key, parse_position, read_row};
 use story::Story;
 

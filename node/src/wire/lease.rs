@@ -31,8 +31,8 @@ pub const MAX_TTL: Span = Span::from_secs(3600);
 pub const DEFAULT_TTL: Span = Span::from_secs(60);
 /// The longest that a request for leases may wait for work.
 pub const MAX_WAIT: Span = Span::from_secs(60);
-/// The longest that a holder may ask to wait before the next attempt.
-pub const MAX_RETRY_AFTER: Span = Span::from_secs(86_400);
+/// The longest that a holder may ask to wait before the next attempt: the log grants no more.
+pub const MAX_RETRY_AFTER: Span = Span::from_secs(3600);
 
 /// A worker asks for work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -102,7 +102,7 @@ pub struct Leased {
 /// A holder says that it is alive.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub struct HeartbeatRequest {
-    /// How long the lease lasts from now on; as long as before when it is left out.
+    /// How long the lease lasts from now on; as long as it was taken for when it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<Length>,
 }
@@ -144,7 +144,7 @@ pub struct SettleRequest {
     /// What went wrong; its last 16 KiB are kept.
     #[serde(default)]
     pub error: String,
-    /// With `retry`: how long to wait at least before the next attempt, at most `24h`.
+    /// With `retry`: how long to wait at least before the next attempt, at most `1h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Length>,
 }

@@ -128,6 +128,8 @@ pub struct RefusedRerun {
 pub struct DiscardedLetters {
     /// How many.
     pub discarded: u32,
+    /// How many more there are of those that were asked for: what came to nothing meanwhile.
+    pub left: u32,
 }
 
 /// A filter that was read.

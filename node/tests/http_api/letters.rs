@@ -104,11 +104,11 @@ async fn many_are_put_aside_by_a_filter_and_all_of_them_only_when_it_says_all() 
     );
     let some = json!({"schedule": "a/b", "before": "2026-12-01T00:03:00Z"});
     api.log.break_next(Fault::AnswerLost);
-    assert_eq!(api.post("/v1/dead_letters/discard", &some).await.body, json!({"discarded": 2}));
+    assert_eq!(api.post("/v1/dead_letters/discard", &some).await.body, json!({"discarded": 2, "left": 0}));
     assert_eq!(letters(&api, "").await.len(), 3);
     assert_eq!(
         api.post("/v1/dead_letters/discard", &json!({"all": true})).await.body,
-        json!({"discarded": 3})
+        json!({"discarded": 3, "left": 0})
     );
     assert_eq!(letters(&api, "").await.len(), 0);
 }
@@ -127,7 +127,7 @@ async fn more_than_an_entry_holds_are_put_aside_under_one_key() {
     let all = json!({"all": true}).to_string();
     let key = [("idempotency-key", "clean")];
     let discarded = api.ask("POST", "/v1/dead_letters/discard", &key, &all).await;
-    assert_eq!(discarded.body, json!({"discarded": 2250}), "{}", discarded.text);
+    assert_eq!(discarded.body, json!({"discarded": 2250, "left": 0}), "{}", discarded.text);
     let again = api.ask("POST", "/v1/dead_letters/discard", &key, &all).await;
     assert_eq!(again.body, discarded.body);
 }

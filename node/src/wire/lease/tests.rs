@@ -87,6 +87,8 @@ fn a_wait_before_the_next_attempt_goes_with_retry_only() {
     for outcome in ["succeeded", "failed", "cancelled"] {
         assert_eq!(flaws(settle(outcome))[0].0, "/retry_after", "{outcome}");
     }
+    let long = Body::from_value(json!({"outcome": "retry", "retry_after": "2h"}));
+    assert_eq!(flaws(read_settle(&long)), [("/retry_after".to_owned(), "at most 1h".to_owned())]);
 }
 
 #[test]
