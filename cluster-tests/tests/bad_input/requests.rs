@@ -123,12 +123,12 @@ fn bodies() -> Vec<Case> {
             "1s",
         ),
         (
-            "what comes in a later version",
-            with("on_failure", json!({ "schedule": "a/b" })),
+            "a secret that nobody has put",
+            with("on_failure", json!({ "webhook": { "url": "http://127.0.0.1:9/", "secret_ref": "none" } })),
             422,
             "invalid_schedule",
-            "/on_failure",
-            "not supported",
+            "/on_failure/webhook/secret_ref",
+            "there is no secret",
         ),
         (
             "a payload beyond its bound",
