@@ -135,11 +135,12 @@ impl Desk {
             let waits = query::next_work(machine).is_some_and(|at| at <= now);
             return if waits { Look::Full } else { Look::Idle };
         }
-        let mut found = Found { candidates: Vec::new(), full: false, scan: SCAN };
-        for (host, at) in machine.due().sends().hosts() {
-            if at <= now && found.scan > 0 {
-                self.look_at(&book, machine, host, now, &sends, &mut found);
-            }
+        // Who has work of its own helps nobody: when all are behind, every node would ask for the same oldest firings.
+        let mut found = self.collect(&book, machine, now, |uid, _| sends(uid, Span::ZERO));
+        if found.candidates.is_empty() {
+            let own_is_full = found.full;
+            found = self.collect(&book, machine, now, sends);
+            found.full |= own_is_full;
         }
         found.candidates.sort_unstable_by_key(|(at, id, _)| (*at, *id));
         found.full |= found.candidates.len() > free.min(most);
@@ -151,6 +152,23 @@ impl Desk {
             (true, true) => Look::Full,
             (true, false) => Look::Idle,
         }
+    }
+
+    /// What may be sent now, host by host.
+    fn collect(
+        &self,
+        book: &Book,
+        machine: &Machine,
+        now: Timestamp,
+        sends: impl Fn(Uid, Span) -> bool,
+    ) -> Found {
+        let mut found = Found { candidates: Vec::new(), full: false, scan: SCAN };
+        for (host, at) in machine.due().sends().hosts() {
+            if at <= now && found.scan > 0 {
+                self.look_at(book, machine, host, now, &sends, &mut found);
+            }
+        }
+        found
     }
 
     /// The firings to one host that have room.
