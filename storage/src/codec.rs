@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn the_numbers_of_the_kinds_never_change() {
         let numbers: Vec<u8> = Kind::ALL.iter().map(|kind| *kind as u8).collect();
-        assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
         assert_eq!(Kind::from_number(7), Some(Kind::Wire));
         assert_eq!(Kind::from_number(0), None);
     }
