@@ -11,6 +11,16 @@ use crate::time::Timestamp;
 /// The longest error or output that is kept with an attempt, in bytes.
 pub const MAX_OUTPUT: usize = 16 * 1024;
 
+/// The end of a text, at most so many bytes of it, from the beginning of a character on.
+#[must_use]
+pub fn tail(text: &str, most: usize) -> &str {
+    let mut start = text.len().saturating_sub(most);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..]
+}
+
 /// Who may work on an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Holder {

@@ -21,7 +21,7 @@ pub fn wait_after(policy: &RetryPolicy, firing: FiringId, attempt: AttemptNumber
 
 /// SplitMix64's finalizer (Steele, Lea, Flood 2014): every input bit reaches every output bit.
 #[must_use]
-pub(crate) const fn mix(seed: u64) -> u64 {
+pub const fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

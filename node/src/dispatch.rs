@@ -203,7 +203,8 @@ impl Dispatcher {
         }
     }
 
-    /// It is too early by the leader's clock: then this node's is ahead, and for a moment it looks by the log's, so that it does not ask again and again.
+    /// It is too early by the leader's clock: then this node's is ahead, and for a moment it looks by the log's, so that it
+    /// does not ask again and again.
     fn skip(&mut self, place: &Place, refused: Refused) {
         tracing::debug!(firing = %place.firing.id, ?refused, "a lease was refused");
         if let Refused::NotYet(_) = refused {

@@ -17,6 +17,8 @@ pub mod auth;
 
 pub mod run;
 
+mod ending;
+
 pub mod leader;
 
 pub mod dispatch;

@@ -8,14 +8,14 @@ use super::decide::{self, New};
 use super::overlap::{self, Entry};
 use crate::chain::{Chain, ChainId, Next};
 use crate::command::FireChain;
-use crate::definition::{Action, AfterCompletion, CatchUp, Definition, Overlap, Policy};
+use crate::definition::{Action, AfterCompletion, CatchUp, Definition, Overlap, Policy, RetryPolicy, Target};
 use crate::event::{DropReason, Event};
 use crate::firing::{Cause, EndState, Firing, FiringId, Kind};
 use crate::id::{Run, Uid};
 use crate::schedule::{Schedule, State};
 use crate::time::Span;
 
-/// Notes what its definition asks for when a firing has ended so.
+/// Notes what its definition asks for when a firing has ended so; its schedule exists.
 pub(super) fn note(turn: &mut Turn<'_>, firing: &Firing, cause: Cause) {
     let definition = &firing.definition;
     let action = match cause.state {
@@ -23,11 +23,8 @@ pub(super) fn note(turn: &mut Turn<'_>, firing: &Firing, cause: Cause) {
         EndState::Failed | EndState::TimedOut | EndState::Unknown => definition.on_failure.as_deref(),
         EndState::Cancelled => None,
     };
-    // A notice is the end of a chain, and the firings of a schedule that is gone have nobody to speak for.
+    // A notice is the end of a chain.
     let Some(action) = action.filter(|_| !firing.is_notice()) else { return };
-    if turn.state.schedule(firing.id.uid).is_none() {
-        return;
-    }
     let next = match action {
         Action::Trigger(name) => Next::Trigger(name.clone()),
         Action::Notify(target) => {
@@ -41,16 +38,16 @@ pub(super) fn note(turn: &mut Turn<'_>, firing: &Firing, cause: Cause) {
 }
 
 /// The definition of a notice: another target, delivered as persistently, and nothing that is about instants.
-fn notice(definition: &Definition, target: crate::definition::Target) -> Definition {
+fn notice(definition: &Definition, target: Target) -> Definition {
+    let policy = &definition.policy;
     let policy = Policy {
         overlap: Overlap::Allow,
         after_completion: AfterCompletion::Keep,
         catch_up: CatchUp::default(),
+        retry: RetryPolicy { until_next: false, ..policy.retry },
         pause_after_failures: None,
-        ..Policy::clone(&definition.policy)
+        ..Policy::clone(policy)
     };
-    let policy =
-        Policy { retry: crate::definition::RetryPolicy { until_next: false, ..policy.retry }, ..policy };
     Definition {
         about: definition.about.clone(),
         policy: Arc::new(policy),

@@ -1,11 +1,13 @@
 //! The end of an attempt: a report of its holder, or of the clock. Retry or end is decided here, by the policy of the
 //! revision that fired.
 
+use std::sync::Arc;
+
 use super::lease::running;
 use super::{Turn, backfill, chain, decide, overlap, schedule};
-use crate::attempt::{AttemptEnd, MAX_OUTPUT, Report, Verdict};
+use crate::attempt::{AttemptEnd, MAX_OUTPUT, Report, Verdict, tail};
 use crate::command::SettleItem;
-use crate::definition::{Delivery, Target};
+use crate::definition::Delivery;
 use crate::event::{Event, Outcome};
 use crate::firing::{Cause, EndState, Firing, FiringId, Kind, MAX_CAUSE, Phase};
 use crate::id::AttemptNumber;
@@ -188,14 +190,10 @@ fn after_end(turn: &mut Turn<'_>, firing: &Firing, report: Option<&Report>, stat
     };
     let status = report.and_then(|report| report.status);
     if came_to_nothing(state) {
-        let queue = match &firing.definition.target {
-            Target::Queue(target) => Some(target.queue.clone()),
-            Target::Webhook(_) => None,
-        };
-        turn.state.letters.enter(std::sync::Arc::new(Letter {
+        turn.state.letters.enter(Arc::new(Letter {
             firing: firing.id,
             schedule: name.clone(),
-            queue,
+            queue: firing.definition.target.queue().cloned(),
             kind: firing.kind,
             state,
             ended_at: turn.moment.at,
@@ -222,13 +220,4 @@ fn shorten(text: &mut Box<str>) {
     if text.len() > MAX_OUTPUT {
         *text = tail(text, MAX_OUTPUT).into();
     }
-}
-
-/// The last bytes of a text, at most so many, from the beginning of a character on.
-fn tail(text: &str, most: usize) -> &str {
-    let mut start = text.len().saturating_sub(most);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    &text[start..]
 }

@@ -5,6 +5,7 @@
 //! taken) is helped: at once by a leader that knows it to be silent, after a moment by anybody.
 
 use campanile_core::id::{NodeId, Uid};
+use campanile_core::retry::mix;
 use campanile_core::time::Span;
 
 use crate::service::quorum::ClusterStatus;
@@ -44,14 +45,6 @@ impl Shares {
     fn preferred(&self, uid: Uid) -> Option<(NodeId, bool)> {
         self.voters.iter().copied().max_by_key(|(node, _)| (mix(uid.0 ^ mix(node.0)), node.0))
     }
-}
-
-/// SplitMix64's finalizer (Steele, Lea, Flood 2014).
-const fn mix(seed: u64) -> u64 {
-    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use campanile_core::attempt::MAX_OUTPUT;
+use campanile_core::attempt::{self, MAX_OUTPUT};
 use campanile_core::time::Span;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -229,11 +229,7 @@ pub fn read_settle(body: &Body) -> Result<SettleOrder, Problem> {
 /// The last [`MAX_OUTPUT`] bytes of a text, which stays a text.
 #[must_use]
 pub fn tail(text: &str) -> &str {
-    let mut start = text.len().saturating_sub(MAX_OUTPUT);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    &text[start..]
+    attempt::tail(text, MAX_OUTPUT)
 }
 
 fn read_worker(fields: &mut Fields<'_>, flaws: &mut Flaws) -> Box<str> {

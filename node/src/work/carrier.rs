@@ -74,7 +74,7 @@ async fn try_once(quorum: &dyn Quorum, clock: &Clock, batch: &Batch) -> Result<W
         let work = batch.work();
         let proposed = quorum.propose(clock(), Box::new(move |_, _| Some(Body::Work(work))));
         let reply = tokio::time::timeout_at(until, proposed).await.map_err(|_| unknown())??;
-        return of_reply(reply, batch);
+        return of_reply(reply);
     }
     let within = until.saturating_duration_since(Instant::now());
     let asked = frame::ask(&batch.work(), within);
@@ -83,16 +83,12 @@ async fn try_once(quorum: &dyn Quorum, clock: &Clock, batch: &Batch) -> Result<W
     frame::read_answer(&answer)
 }
 
-fn of_reply(reply: Option<Reply>, batch: &Batch) -> Result<Worked, Undone> {
+fn of_reply(reply: Option<Reply>) -> Result<Worked, Undone> {
     match reply {
         Some(Reply::Worked(worked)) => Ok(worked),
         Some(Reply::Rejected(Rejection::ClockBehind(_))) => Err(Undone::Busy),
         Some(Reply::Rejected(_)) => Err(Undone::NotSent("another leader has taken office".into())),
-        other => {
-            let parts = batch.work();
-            let said = parts.begins.len() + parts.takes.len() + parts.settles.len();
-            Err(Undone::Unknown(format!("{said} parts were answered by {other:?}")))
-        }
+        other => Err(Undone::Unknown(format!("what holders said was answered by {other:?}"))),
     }
 }
 

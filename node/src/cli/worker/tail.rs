@@ -5,32 +5,30 @@ use std::sync::{Mutex, PoisonError};
 use campanile_core::attempt::MAX_OUTPUT;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use crate::wire::lease::tail;
+use crate::ending::Ending;
 
 const CHUNK: usize = 16 * 1024;
 /// A line that is longer is passed on in pieces.
 const MAX_LINE: usize = 64 * 1024;
 
 /// The end of what was printed, on both streams, in the order in which it came.
-#[derive(Debug, Default)]
-pub(super) struct Tail(Mutex<Vec<u8>>);
+#[derive(Debug)]
+pub(super) struct Tail(Mutex<Ending>);
+
+impl Default for Tail {
+    fn default() -> Self {
+        Self(Mutex::new(Ending::of(MAX_OUTPUT)))
+    }
+}
 
 impl Tail {
-    /// Appends, and cuts the front once there is twice too much, so that a byte is moved at most twice.
     fn keep(&self, chunk: &[u8]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.extend_from_slice(&chunk[chunk.len().saturating_sub(MAX_OUTPUT)..]);
-        if kept.len() > 2 * MAX_OUTPUT {
-            let surplus = kept.len() - MAX_OUTPUT;
-            kept.drain(..surplus);
-        }
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(chunk);
     }
 
-    /// The end as text. What is no text becomes replacement characters of three bytes each, so the cut comes after.
+    /// The end as text.
     pub(super) fn text(&self) -> String {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(&kept[kept.len().saturating_sub(MAX_OUTPUT)..]);
-        tail(&text).to_owned()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).text()
     }
 }
 
