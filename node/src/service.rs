@@ -21,6 +21,7 @@ pub mod letters;
 mod lint;
 pub mod list;
 mod mark;
+mod named;
 pub mod past;
 mod probe;
 pub mod queues;

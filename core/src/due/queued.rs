@@ -5,6 +5,7 @@
 //! walked over. Which is first of a key is by the same order; one of higher priority that waits for its retry holds the
 //! others of its key up.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use imbl::{OrdMap, OrdSet};
@@ -156,6 +157,14 @@ impl Queued {
     #[must_use]
     pub fn counts(&self, queue: &str) -> Counts {
         self.counts.get(queue).copied().unwrap_or_default()
+    }
+
+    /// The names of the queues that have firings, in order, within those bounds.
+    pub fn names_within<'a>(
+        &'a self,
+        bounds: (Bound<&'a str>, Bound<&'a str>),
+    ) -> impl Iterator<Item = &'a Arc<str>> {
+        self.counts.range::<_, str>(bounds).map(|(name, _)| name)
     }
 
     /// The queues that have firings, in the order of their names.

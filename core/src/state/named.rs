@@ -1,6 +1,8 @@
 //! What stands in the state by name beside schedules: calendars, queues, secrets; what waits to be looked at or to follow;
 //! and how many schedules name what.
 
+use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use imbl::OrdMap;
@@ -12,6 +14,11 @@ use crate::letter::Letters;
 use crate::queue::{Queue, QueueSettings};
 use crate::secret::Secret;
 
+/// Everything after a name; everything without one.
+fn behind(after: Option<&str>) -> (Bound<&str>, Bound<&str>) {
+    (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded)
+}
+
 /// How many schedules name a thing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Users(OrdMap<Arc<str>, u32>);
@@ -21,11 +28,6 @@ impl Users {
     #[must_use]
     pub fn of(&self, name: &str) -> u32 {
         self.0.get(name).copied().unwrap_or(0)
-    }
-
-    /// The names, in order.
-    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.0.keys()
     }
 
     /// Counts one schedule more or less; it counts once for a name however often it names it.
@@ -49,9 +51,12 @@ impl State {
         self.calendars.get(name)
     }
 
-    /// All calendars in the order of their names.
-    pub fn calendars(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<NamedCalendar>)> {
-        self.calendars.iter()
+    /// The calendars after that name, or all, in the order of their names.
+    pub fn calendars_after<'a>(
+        &'a self,
+        after: Option<&'a str>,
+    ) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<NamedCalendar>)> {
+        self.calendars.range::<_, str>(behind(after))
     }
 
     /// How many schedules name a calendar.
@@ -71,6 +76,17 @@ impl State {
         self.queues.iter()
     }
 
+    /// The names of queues after that one, in order, at most so many: of those that have settings of their own, or
+    /// firings, or a schedule that names them.
+    #[must_use]
+    pub fn queue_names_after(&self, after: Option<&str>, most: usize) -> Vec<Arc<str>> {
+        let put = self.queues.range::<_, str>(behind(after)).map(|(name, _)| name).take(most);
+        let named = self.queue_users.0.range::<_, str>(behind(after)).map(|(name, _)| name).take(most);
+        let filled = self.due().queued().names_within(behind(after)).take(most);
+        let names: BTreeSet<&Arc<str>> = put.chain(named).chain(filled).collect();
+        names.into_iter().take(most).cloned().collect()
+    }
+
     /// The settings of a queue, whether it has been put or not.
     #[must_use]
     pub fn queue_settings(&self, name: &str) -> QueueSettings {
@@ -83,21 +99,18 @@ impl State {
         self.secrets.get(name)
     }
 
-    /// All secrets in the order of their names.
-    pub fn secrets(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<Secret>)> {
-        self.secrets.iter()
+    /// The secrets after that name, or all, in the order of their names.
+    pub fn secrets_after<'a>(
+        &'a self,
+        after: Option<&'a str>,
+    ) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Secret>)> {
+        self.secrets.range::<_, str>(behind(after))
     }
 
     /// How many schedules name a secret.
     #[must_use]
     pub fn secret_users(&self, name: &str) -> u32 {
         self.secret_users.of(name)
-    }
-
-    /// How many schedules name which queue.
-    #[must_use]
-    pub fn queue_users(&self) -> &Users {
-        &self.queue_users
     }
 
     /// Firings that came to nothing.

@@ -1,16 +1,14 @@
 //! Named calendars: put, read, removed; and which instants a change of one would move, told before it is made.
 
-use std::ops::Bound;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use campanile_core::calendar::Calendar;
 use campanile_core::command::{Body, Condition, DeleteCalendar, PutCalendar};
-use campanile_core::definition::{Definition, ScheduleName};
+use campanile_core::definition::Definition;
 use campanile_core::id::LogIndex;
 use campanile_core::machine::Machine;
 use campanile_core::reply::{Change, Rejection, Reply};
-use campanile_core::schedule::Schedule;
 use campanile_core::series::{Calendars, Series, Texts};
 use campanile_core::spec::Exclusion;
 use campanile_core::state::{NamedCalendar, State};
@@ -18,20 +16,19 @@ use campanile_core::state::{NamedCalendar, State};
 use super::diff::{self, Bounds, Side};
 use super::dry_run::change_word;
 use super::lint::all_excluded;
+use super::named::users_of;
 use super::schedules::unexpected;
-use super::write::{Caller, Failure, PlanWrite, Planned, refused};
+use super::write::{Caller, Failure, refused};
 use super::{Consistency, Service};
 use crate::problem::{Code, Problem};
 use crate::wire::calendar::{CalendarDryRun, CalendarRow, MovedSchedule, Remark};
-use crate::wire::page::{Page, parts, token};
+use crate::wire::page::{Page, after_name};
 use crate::wire::schedule::Warning;
 
 /// At most so many schedules that name a calendar are looked at in a dry run.
 const LOOKED_AT: usize = 100;
 /// How long that may take.
 const WITHIN: Duration = Duration::from_secs(3);
-/// So many of the schedules that keep a calendar from being removed are named.
-const NAMED: usize = 10;
 
 /// A calendar after a write.
 #[derive(Debug, Clone)]
@@ -55,18 +52,10 @@ impl Service {
         limit: usize,
         page_token: Option<&str>,
     ) -> Result<Page<CalendarRow>, Problem> {
-        let after = page_token.map(parts::<1>).transpose()?.map(|[name]| name);
-        let is_behind = |name: &str| after.as_deref().is_none_or(|after| name > after);
-        // There are at most a thousand, so that walking to the place costs nothing.
-        let mut behind = machine.calendars().filter(|(name, _)| is_behind(name));
-        let items: Vec<CalendarRow> = behind
-            .by_ref()
-            .take(limit)
-            .map(|(name, named)| CalendarRow::of(name, named, machine.calendar_users(name)))
-            .collect();
-        let more = behind.next().is_some();
-        let next_page_token = items.last().filter(|_| more).map(|last| token(&[&last.name]));
-        Ok(Page { items, next_page_token })
+        let after = after_name(page_token)?;
+        let behind = machine.calendars_after(after.as_deref());
+        let rows = behind.map(|(name, named)| CalendarRow::of(name, named, machine.calendar_users(name)));
+        Ok(Page::by_name(limit, rows, |row| &row.name))
     }
 
     /// Creates or replaces a calendar.
@@ -86,10 +75,8 @@ impl Service {
             condition,
             request: caller.request(),
         };
-        let plan: PlanWrite =
-            Arc::new(move |_, _, _| Planned::Propose(Box::new(Body::PutCalendar(command.clone()))));
-        let of = name.to_owned();
-        let reply = self.write_or(caller, plan, |why| refused_calendar(&of, why)).await?;
+        let body = Body::PutCalendar(command);
+        let reply = self.write_as_it_is(caller, body, |why| refused_calendar(name, why)).await?;
         let Reply::Calendar(change, _) = reply else { return Err(unexpected(&reply)) };
         let machine = self.quorum().view();
         let named = machine.calendar(name).cloned().ok_or_else(|| {
@@ -109,31 +96,11 @@ impl Service {
         condition: Condition,
     ) -> Result<bool, Failure> {
         let command = DeleteCalendar { name: name.into(), condition, request: caller.request() };
-        let plan: PlanWrite =
-            Arc::new(move |_, _, _| Planned::Propose(Box::new(Body::DeleteCalendar(command.clone()))));
-        let of = name.to_owned();
-        match self.write_or(caller, plan, |why| refused_calendar(&of, why)).await {
+        let body = Body::DeleteCalendar(command);
+        match self.write_as_it_is(caller, body, |why| refused_calendar(name, why)).await {
             Ok(Reply::Deleted(was_there)) => Ok(was_there),
             Ok(other) => Err(unexpected(&other)),
-            Err(Failure::Problem(problem)) if problem.code == Code::InUse => {
-                Err(self.in_use(name, *problem).await.into())
-            }
-            Err(failure) => Err(failure),
-        }
-    }
-
-    async fn in_use(self: &Arc<Self>, name: &str, problem: Problem) -> Problem {
-        let (machine, of) = (self.quorum().view(), name.to_owned());
-        let users = self.think(move |_| {
-            let users = users_of(&machine, &of).take(NAMED);
-            Ok(users.map(|schedule| schedule.name.to_string()).collect::<Vec<_>>())
-        });
-        match users.await {
-            Ok(users) if !users.is_empty() => {
-                let detail = format!("{}; the first are {}", problem.detail, users.join(", "));
-                Problem { detail, ..problem }
-            }
-            _ => problem,
+            Err(failure) => Err(self.in_use(failure, names_calendar(name.to_owned())).await),
         }
     }
 
@@ -174,7 +141,8 @@ impl Service {
         let changed = Changed { state: machine, name, calendar: Arc::new(calendar) };
         let (mut moved, mut warnings, mut looked_at) = (Vec::new(), Vec::new(), 0);
         // A new calendar is named by nobody yet, and an equal one moves nothing.
-        let users = (change == Change::Changed).then(|| users_of(machine, name).take(LOOKED_AT));
+        let users = (change == Change::Changed)
+            .then(|| users_of(machine, names_calendar(name.to_owned())).take(LOOKED_AT));
         for schedule in users.into_iter().flatten() {
             if Instant::now() >= bounds.deadline {
                 break;
@@ -212,12 +180,9 @@ impl Service {
     }
 }
 
-/// The schedules that name a calendar, in the order of their names. Slow: it looks at all.
-fn users_of<'a>(machine: &'a Machine, name: &'a str) -> impl Iterator<Item = &'a Arc<Schedule>> {
-    let names = move |schedule: &&Arc<Schedule>| {
-        schedule.definition.exclude.iter().filter_map(Exclusion::calendar).any(|named| named == name)
-    };
-    machine.by_name(Bound::<ScheduleName>::Unbounded).filter(names)
+/// Whether a definition names that calendar.
+fn names_calendar(name: String) -> impl Fn(&Definition) -> bool {
+    move |definition| definition.exclude.iter().filter_map(Exclusion::calendar).any(|named| named == name)
 }
 
 /// The calendars of a state, one of them as it would be.

@@ -1,19 +1,18 @@
 //! Queues as users see and change them: their limits, their pauses, and how much waits in them.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use campanile_core::command::{Body, Condition, DeleteQueue, PauseQueue, PutQueue, ResumeQueue};
 use campanile_core::id::LogIndex;
 use campanile_core::machine::Machine;
 use campanile_core::queue::QueueSettings;
-use campanile_core::reply::{Change, Rejection, Reply};
+use campanile_core::reply::{Change, Reply};
 
 use super::Service;
 use super::schedules::unexpected;
-use super::write::{Caller, Failure, PlanWrite, Planned, refused};
-use crate::problem::{Code, Problem};
-use crate::wire::page::{Page, parts, token};
+use super::write::{Caller, Failure};
+use crate::problem::Problem;
+use crate::wire::page::{Page, after_name};
 use crate::wire::queue::Queue;
 
 /// A queue after a write.
@@ -38,20 +37,11 @@ impl Service {
         limit: usize,
         page_token: Option<&str>,
     ) -> Result<Page<Queue>, Problem> {
-        let after = page_token.map(parts::<1>).transpose()?.map(|[name]| name);
-        // All are bounded: 10,000 have limits, and the others have a schedule, or had one.
-        let with_limits = machine.queues().map(|(name, _)| name);
-        let with_firings = machine.due().queued().queues().map(|(name, _)| name);
-        let named = machine.queue_users().names();
-        let all: BTreeSet<&Arc<str>> = with_limits.chain(with_firings).chain(named).collect();
-        let is_behind = |name: &&&Arc<str>| after.as_deref().is_none_or(|after| &****name > after);
-        let mut behind = all.iter().filter(is_behind);
+        let after = after_name(page_token)?;
         let now = self.now().max(machine.clock());
-        let items: Vec<Queue> =
-            behind.by_ref().take(limit).map(|name| Queue::of(machine, name, now)).collect();
-        let more = behind.next().is_some();
-        let next_page_token = items.last().filter(|_| more).map(|last| token(&[&last.name]));
-        Ok(Page { items, next_page_token })
+        let behind = machine.queue_names_after(after.as_deref(), limit + 1).into_iter();
+        let queues = behind.map(|name| Queue::of(machine, &name, now));
+        Ok(Page::by_name(limit, queues, |queue| &queue.name))
     }
 
     /// Gives a queue limits.
@@ -125,41 +115,4 @@ impl Service {
         let now = self.now().max(machine.clock());
         Ok(WrittenQueue { change, queue: Queue::of(&machine, name, now), updated_index })
     }
-
-    /// Proposes a command about a thing with a name, of that kind.
-    pub(super) async fn write_named(
-        self: &Arc<Self>,
-        caller: &Caller,
-        kind: &'static str,
-        name: &str,
-        body: Body,
-    ) -> Result<Reply, Failure> {
-        let plan: PlanWrite = Arc::new(move |_, _, _| Planned::Propose(Box::new(body.clone())));
-        self.write_or(caller, plan, |why| refused_named(kind, name, why)).await
-    }
-}
-
-fn refused_named(kind: &str, name: &str, rejection: Rejection) -> Failure {
-    let (code, detail) = match rejection {
-        // RFC 9110 §13.1.1: a tag is asked for, and nothing has one.
-        Rejection::NotFound => (
-            Code::VersionConflict,
-            format!("If-Match asks for a version of the {kind} {name}, and nobody has put it"),
-        ),
-        Rejection::AlreadyExists => (
-            Code::AlreadyExists,
-            format!("the {kind} {name} exists, and If-None-Match asks that it does not"),
-        ),
-        Rejection::VersionConflict(index) => (
-            Code::VersionConflict,
-            format!(
-                "the {kind} {name} was changed: its ETag is \"{index}\" now; read it again and redo the change"
-            ),
-        ),
-        Rejection::InUse(users) => {
-            (Code::InUse, format!("{users} schedules name the {kind} {name}; change them first"))
-        }
-        other => return refused(other),
-    };
-    Problem::new(code, detail).into()
 }

@@ -1,10 +1,9 @@
 //! Secrets as users put, list and remove them. Their texts pass through here on the way in, and nothing shows one.
 
-use std::ops::Bound;
 use std::sync::Arc;
 
 use campanile_core::command::{Body, Condition, DeleteSecret, PutSecret};
-use campanile_core::definition::ScheduleName;
+use campanile_core::definition::Definition;
 use campanile_core::id::LogIndex;
 use campanile_core::machine::Machine;
 use campanile_core::reply::{Change, Reply};
@@ -14,12 +13,9 @@ use campanile_core::time::Span;
 use super::Service;
 use super::schedules::unexpected;
 use super::write::{Caller, Failure};
-use crate::problem::{Code, Problem};
-use crate::wire::page::{Page, parts, token};
+use crate::problem::Problem;
+use crate::wire::page::{Page, after_name};
 use crate::wire::secret::Secret;
-
-/// So many of the schedules that keep a secret from being removed are named.
-const NAMED: usize = 10;
 
 /// A secret after a write.
 #[derive(Debug, Clone)]
@@ -43,18 +39,10 @@ impl Service {
         limit: usize,
         page_token: Option<&str>,
     ) -> Result<Page<Secret>, Problem> {
-        let after = page_token.map(parts::<1>).transpose()?.map(|[name]| name);
-        let is_behind = |name: &str| after.as_deref().is_none_or(|after| name > after);
-        // There are at most ten thousand, so that walking to the place costs little.
-        let mut behind = machine.secrets().filter(|(name, _)| is_behind(name));
-        let items: Vec<Secret> = behind
-            .by_ref()
-            .take(limit)
-            .filter_map(|(name, _)| self.secret(machine, name).map(|(secret, _)| secret))
-            .collect();
-        let more = behind.next().is_some();
-        let next_page_token = items.last().filter(|_| more).map(|last| token(&[&last.name]));
-        Ok(Page { items, next_page_token })
+        let after = after_name(page_token)?;
+        let behind = machine.secrets_after(after.as_deref());
+        let secrets = behind.filter_map(|(name, _)| self.secret(machine, name)).map(|(secret, _)| secret);
+        Ok(Page::by_name(limit, secrets, |secret| &secret.name))
     }
 
     /// A secret without its text, and its entity tag.
@@ -101,33 +89,13 @@ impl Service {
         match self.write_named(caller, "secret", name, Body::DeleteSecret(command)).await {
             Ok(Reply::Deleted(was_there)) => Ok(was_there),
             Ok(other) => Err(unexpected(&other)),
-            Err(Failure::Problem(problem)) if problem.code == Code::InUse => {
-                Err(self.secret_in_use(name, *problem).await.into())
+            Err(failure) => {
+                let of = name.to_owned();
+                let names = move |definition: &Definition| definition.secrets().any(|name| **name == *of);
+                Err(self.in_use(failure, names).await)
             }
-            Err(failure) => Err(failure),
         }
     }
-
-    async fn secret_in_use(self: &Arc<Self>, name: &str, problem: Problem) -> Problem {
-        let (machine, of) = (self.quorum().view(), name.to_owned());
-        let users = self.think(move |_| Ok(users_of(&machine, &of)));
-        match users.await {
-            Ok(users) if !users.is_empty() => {
-                let detail = format!("{}; the first are {}", problem.detail, users.join(", "));
-                Problem { detail, ..problem }
-            }
-            _ => problem,
-        }
-    }
-}
-
-/// The first schedules that name a secret, in the order of their names. Slow: it looks at all.
-fn users_of(machine: &Machine, name: &str) -> Vec<String> {
-    let all = machine.by_name(Bound::<ScheduleName>::Unbounded);
-    all.filter(|schedule| schedule.definition.secrets().any(|secret| **secret == *name))
-        .take(NAMED)
-        .map(|schedule| schedule.name.to_string())
-        .collect()
 }
 
 /// The problem that a name has no secret.

@@ -25,6 +25,24 @@ pub struct Page<T> {
     pub next_page_token: Option<String>,
 }
 
+impl<T> Page<T> {
+    /// At most `limit` of what comes in the order of its names, which are its keys.
+    pub fn by_name(limit: usize, mut behind: impl Iterator<Item = T>, name: impl Fn(&T) -> &str) -> Self {
+        let items: Vec<T> = behind.by_ref().take(limit).collect();
+        let last = items.last().filter(|_| behind.next().is_some());
+        let next_page_token = last.map(|last| token(&[name(last)]));
+        Self { items, next_page_token }
+    }
+}
+
+/// The name after which a page of [`Page::by_name`] begins.
+///
+/// # Errors
+/// As [`parts`].
+pub fn after_name(page_token: Option<&str>) -> Result<Option<String>, Problem> {
+    Ok(page_token.map(parts::<1>).transpose()?.map(|[name]| name))
+}
+
 /// Hides the parts of a key in a token.
 #[must_use]
 pub fn token(parts: &[&str]) -> String {
