@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::args::{CalendarArgs, CalendarCommand, CalendarPutArgs, Format};
 use super::cell::at;
 use super::failure::Failure;
 use super::list::{Column, Kind, pairs};
-use super::session::{connect, print_list, print_one, read_file, tell_warnings};
+use super::session::{connect, print_list, print_one, read_file, remove_each, tell_warnings};
 use super::{Io, cell, diff};
 use crate::client::{Call, Client, Condition};
 
@@ -34,7 +34,9 @@ pub(super) async fn run(args: CalendarArgs, io: &mut Io<'_>) -> Result<(), Failu
         }
         CalendarCommand::Get { names } => get(&client, &names, format, io).await,
         CalendarCommand::Put(args) => put(&client, &args, format, io).await,
-        CalendarCommand::Rm { names } => rm(&client, &names, format, io).await,
+        CalendarCommand::Rm { names } => {
+            remove_each(&client, &names, path_of, format, io, |name| format!("removed {name}")).await
+        }
     }
 }
 
@@ -131,15 +133,6 @@ fn would(io: &mut Io<'_>, name: &str, body: &Value) -> Result<(), Failure> {
     for schedule in moved {
         writeln!(io.out, "~ {}", at(schedule, "/schedule"))?;
         diff::ticks(io, schedule.get("ticks"))?;
-    }
-    Ok(())
-}
-
-async fn rm(client: &Client, names: &[String], format: Format, io: &mut Io<'_>) -> Result<(), Failure> {
-    for name in names {
-        client.send(&Call::delete(path_of(name))).await?;
-        let value = json!({ "name": name, "deleted": true });
-        print_one(io, format, &value, name, |io, _| Ok(writeln!(io.out, "removed {name}")?))?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::cell::{self, at};
 use super::failure::Failure;
 use super::list::{Column, Kind, pairs};
 use super::schedule::separate;
-use super::session::{connect, print_list, print_one};
+use super::session::{connect, print_list, print_one, remove_each};
 use crate::client::{Answer, Call, Client, Condition};
 
 static QUEUES: Kind = Kind {
@@ -36,7 +36,12 @@ pub(super) async fn run(args: QueueArgs, io: &mut Io<'_>) -> Result<(), Failure>
         }
         QueueCommand::Get { names } => get(&client, &names, format, io).await,
         QueueCommand::Put(args) => put(&client, args, format, io).await,
-        QueueCommand::Rm { names } => rm(&client, &names, format, io).await,
+        QueueCommand::Rm { names } => {
+            remove_each(&client, &names, path_of, format, io, |name| {
+                format!("removed the limits of {name}; its firings stay")
+            })
+            .await
+        }
         QueueCommand::Pause { name, note } => {
             let call = Call::post(format!("{}/pause", path_of(&name)), json!({ "note": note }));
             let answer = client.send(&call).await?;
@@ -130,17 +135,6 @@ fn limits(queue: &Value) -> String {
         rate => format!("{rate} at the fastest"),
     };
     format!("{most}, {} per key, {rate}", at(queue, "/max_in_flight_per_key"))
-}
-
-async fn rm(client: &Client, names: &[String], format: Format, io: &mut Io<'_>) -> Result<(), Failure> {
-    for name in names {
-        client.send(&Call::delete(path_of(name))).await?;
-        let value = json!({ "name": name, "deleted": true });
-        print_one(io, format, &value, name, |io, _| {
-            Ok(writeln!(io.out, "removed the limits of {name}; its firings stay")?)
-        })?;
-    }
-    Ok(())
 }
 
 fn state(queue: &Value) -> &'static str {

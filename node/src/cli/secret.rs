@@ -1,7 +1,6 @@
 //! `campanile secret ls, put, rm`: what requests are signed with. A text goes from a file to a node and nowhere else: not
 //! into an argument, a message or what is printed.
 
-use std::io::Read;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -11,7 +10,7 @@ use super::args::{Format, SecretArgs, SecretCommand, SecretPutArgs};
 use super::cell::{NOTHING, at};
 use super::failure::Failure;
 use super::list::{Column, Kind};
-use super::session::{connect, print_list, print_one};
+use super::session::{connect, print_list, print_one, read_at_most, remove_each};
 use crate::client::{Call, Client};
 
 /// More than any secret has, so that a file that was not meant is found out before it is sent anywhere.
@@ -37,7 +36,9 @@ pub(super) async fn run(args: SecretArgs, io: &mut Io<'_>) -> Result<(), Failure
             print_list(&client, Call::get("/v1/secrets"), limit, &SECRETS, format, io).await
         }
         SecretCommand::Put(args) => put(&client, &args, format, io).await,
-        SecretCommand::Rm { names } => rm(&client, &names, format, io).await,
+        SecretCommand::Rm { names } => {
+            remove_each(&client, &names, path_of, format, io, |name| format!("removed {name}")).await
+        }
     }
 }
 
@@ -74,14 +75,11 @@ fn read(io: &mut Io<'_>, path: &Path) -> Result<String, Failure> {
         let detail = "--from-file takes the name of a file, and this looks like the text of a secret";
         return Err(Failure::usage(detail, "make another one: this one was seen by others"));
     }
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        (&mut *io.input).take(MAX_FILE + 1).read_to_end(&mut bytes)
-    } else {
+    if path != Path::new("-") {
         warn_of_readers(io, path);
-        std::fs::File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes))
-    };
-    read.map_err(|error| Failure::usage(format!("cannot read {shown}: {error}"), ""))?;
+    }
+    let bytes = read_at_most(io, path, MAX_FILE + 1)
+        .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}"), ""))?;
     let hint = "make one with: echo \"whsec_$(openssl rand -base64 32)\"";
     let wrong = |why: &str| Failure::usage(format!("{shown} {why}"), hint);
     if bytes.len() as u64 > MAX_FILE {
@@ -111,12 +109,3 @@ fn warn_of_readers(io: &mut Io<'_>, path: &Path) {
 /// Where permissions mean something else nothing is said.
 #[cfg(not(unix))]
 fn warn_of_readers(_io: &mut Io<'_>, _path: &Path) {}
-
-async fn rm(client: &Client, names: &[String], format: Format, io: &mut Io<'_>) -> Result<(), Failure> {
-    for name in names {
-        client.send(&Call::delete(path_of(name))).await?;
-        let value = json!({ "name": name, "deleted": true });
-        print_one(io, format, &value, name, |io, _| Ok(writeln!(io.out, "removed {name}")?))?;
-    }
-    Ok(())
-}

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use campanile_core::definition::ScheduleName;
 use campanile_core::time::Span;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::args::{Connect, Format};
 use super::cell::{at, plain, text};
@@ -93,17 +93,39 @@ pub(super) fn tell_warnings(io: &mut Io<'_>, subject: &str, warnings: Option<&Va
 pub(super) fn read_file(io: &mut Io<'_>, path: &Path) -> Result<Vec<u8>, Failure> {
     let trouble =
         |error: std::io::Error| Failure::usage(format!("cannot read {}: {error}", path.display()), "");
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        (&mut *io.input).take(MAX_FILE + 1).read_to_end(&mut bytes)
-    } else {
-        std::fs::File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes))
-    };
-    read.map_err(trouble)?;
+    let bytes = read_at_most(io, path, MAX_FILE + 1).map_err(trouble)?;
     if bytes.len() as u64 > MAX_FILE {
         return Err(Failure::usage(format!("{} is larger than 64 MiB", path.display()), "split it"));
     }
     Ok(bytes)
+}
+
+/// The first bytes of a file, or of the standard input for `-`.
+pub(super) fn read_at_most(io: &mut Io<'_>, path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        (&mut *io.input).take(most).read_to_end(&mut bytes)?;
+    } else {
+        std::fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+/// Removes things by their names, one after the other, and says of each what was done.
+pub(super) async fn remove_each(
+    client: &Client,
+    names: &[String],
+    path_of: impl Fn(&str) -> String,
+    format: Format,
+    io: &mut Io<'_>,
+    done: impl Fn(&str) -> String,
+) -> Result<(), Failure> {
+    for name in names {
+        client.send(&Call::delete(path_of(name))).await?;
+        let value = json!({ "name": name, "deleted": true });
+        print_one(io, format, &value, name, |io, _| Ok(writeln!(io.out, "{}", done(name))?))?;
+    }
+    Ok(())
 }
 
 /// A payload from a flag: JSON, or `@FILE` with JSON in it.

@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use campanile_core::id::LogIndex;
+use campanile_core::reply::Change;
 use serde::Serialize;
 
 use crate::problem::{Code, Problem};
@@ -91,6 +92,12 @@ fn json_of(status: StatusCode, value: &impl Serialize, content_type: &'static st
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
+}
+
+/// What was put, as it stands now: 201 when it was not there before.
+pub(crate) fn put(change: Change, value: &impl Serialize, index: LogIndex) -> Response {
+    let status = if change == Change::Created { StatusCode::CREATED } else { StatusCode::OK };
+    with_etag(json(status, value), index)
 }
 
 /// The same with the entity tag of a schedule: the log index of its last change.

@@ -5,10 +5,9 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::IntoResponse;
-use campanile_core::reply::Change;
 
 use super::App;
-use super::answer::{Answered, json, ok, with_etag};
+use super::answer::{self, Answered, json, ok, with_etag};
 use super::conditions::{condition, one_header};
 use super::query::Params;
 use crate::problem::Problem;
@@ -97,9 +96,8 @@ pub(crate) async fn put(
         return ok(&app.service.put_calendar_dry(name, condition, calendar, remarks).await?);
     }
     let written = app.service.put_calendar(&caller, &name, condition, calendar).await?;
-    let status = if written.change == Change::Created { StatusCode::CREATED } else { StatusCode::OK };
     let shown = Calendar::of(&name, &written.named, written.users, remarks);
-    Ok(with_etag(json(status, &shown), written.named.updated_index))
+    Ok(answer::put(written.change, &shown, written.named.updated_index))
 }
 
 /// Either answer of a put.

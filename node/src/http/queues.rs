@@ -6,15 +6,13 @@ use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
-use axum::response::{IntoResponse, Response};
-use campanile_core::reply::Change;
+use axum::response::IntoResponse;
 
 use super::App;
-use super::answer::{Answered, json, ok, with_etag};
+use super::answer::{self, Answered, json, ok, with_etag};
 use super::conditions::condition;
 use super::query::Params;
 use crate::problem::Problem;
-use crate::service::queues::WrittenQueue;
 use crate::service::write::Caller;
 use crate::wire::orders::read_nothing;
 use crate::wire::page::Page;
@@ -90,7 +88,8 @@ pub(crate) async fn put(
     Params::of(uri.query()).close()?;
     let name = named(name)?;
     let settings = read_queue(&Body::parse(&body)?)?;
-    Ok(written(&app.service.put_queue(&caller, &name, condition(&headers)?, settings).await?))
+    let put = app.service.put_queue(&caller, &name, condition(&headers)?, settings).await?;
+    Ok(answer::put(put.change, &put.queue, put.updated_index))
 }
 
 /// Forget the limits and the pause of a queue; its firings stay. Idempotent.
@@ -168,9 +167,4 @@ pub(crate) async fn resume(
 fn named(name: String) -> Result<Arc<str>, Problem> {
     check_queue_name(&name)?;
     Ok(name.into())
-}
-
-fn written(queue: &WrittenQueue) -> Response {
-    let status = if queue.change == Change::Created { StatusCode::CREATED } else { StatusCode::OK };
-    with_etag(json(status, &queue.queue), queue.updated_index)
 }

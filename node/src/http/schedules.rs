@@ -7,10 +7,9 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::IntoResponse;
 use campanile_core::definition::ScheduleName;
 use campanile_core::plan::PauseUntil;
-use campanile_core::reply::Change;
 
 use super::App;
-use super::answer::{Answered, json, ok, with_etag};
+use super::answer::{self, Answered, json, ok, with_etag};
 use super::conditions::{Named, condition};
 use super::firings::as_decided;
 use super::query::Params;
@@ -284,10 +283,9 @@ pub(crate) async fn next(State(app): State<App>, Named(name): Named, uri: Uri) -
 
 /// A schedule after a write, with its entity tag.
 async fn answer(app: &App, written: &Answer) -> Answered {
-    let status = if written.written.change == Change::Created { StatusCode::CREATED } else { StatusCode::OK };
     let machine = app.service.quorum().view();
     let shown = app.service.show_whole(machine, written.schedule.clone()).await?;
-    Ok(with_etag(json(status, &shown), written.schedule.updated_index))
+    Ok(answer::put(written.written.change, &shown, written.schedule.updated_index))
 }
 
 /// The schedule that a path names, as it is known to a reader.

@@ -5,10 +5,9 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::IntoResponse;
-use campanile_core::reply::Change;
 
 use super::App;
-use super::answer::{Answered, json, ok, with_etag};
+use super::answer::{self, Answered, json, ok, with_etag};
 use super::conditions::condition;
 use super::query::Params;
 use crate::service::secrets::no_such_secret;
@@ -83,8 +82,7 @@ pub(crate) async fn put(
     check_secret_name(&name)?;
     let secret = read_secret(&Body::parse(&body)?)?;
     let written = app.service.put_secret(&caller, &name, condition(&headers)?, secret).await?;
-    let status = if written.change == Change::Created { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(with_etag(json(status, &written.secret), written.updated_index))
+    Ok(answer::put(written.change, &written.secret, written.updated_index))
 }
 
 /// Remove a secret that no schedule names. Idempotent: what is gone stays gone.
