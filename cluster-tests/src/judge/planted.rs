@@ -11,6 +11,11 @@ const START: i64 = 1_800_000_000_000;
 
 /// Three instants of one every-second schedule, each fired, begun, delivered and settled; then `spoil` has its way.
 fn record(spoil: impl FnOnce(&mut Vec<Value>, &mut Vec<Call>)) -> Verdict {
+    record_of(Promise::Delivered, spoil)
+}
+
+/// The same of receivers that keep another promise.
+fn record_of(promise: Promise, spoil: impl FnOnce(&mut Vec<Value>, &mut Vec<Call>)) -> Verdict {
     let mut rows = vec![defined()];
     let mut calls = Vec::new();
     for second in 1..=3 {
@@ -21,7 +26,6 @@ fn record(spoil: impl FnOnce(&mut Vec<Value>, &mut Vec<Call>)) -> Verdict {
     let ledger = ledger(&rows);
     let position = ledger.last().expect("rows");
     let until = Timestamp::from_millis(START + 3_500);
-    let promise = Promise::Delivered;
     judge(&Evidence { ledgers: vec![(1, ledger.clone()), (2, ledger)], position, calls, until, promise })
 }
 

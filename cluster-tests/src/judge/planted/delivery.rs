@@ -6,17 +6,7 @@ use super::*;
 
 /// As [`record`], where receivers may refuse for good.
 fn settled_record(spoil: impl FnOnce(&mut Vec<Value>, &mut Vec<Call>)) -> Verdict {
-    let mut rows = vec![defined()];
-    let mut calls = Vec::new();
-    for second in 1..=3 {
-        rows.extend([fired(second), begun(second, 1), settled(second)]);
-        calls.push(call(second, 1));
-    }
-    spoil(&mut rows, &mut calls);
-    let ledger = ledger(&rows);
-    let position = ledger.last().expect("rows");
-    let until = Timestamp::from_millis(START + 3_500);
-    judge(&Evidence { ledgers: vec![(1, ledger)], position, calls, until, promise: Promise::Settled })
+    record_of(Promise::Settled, spoil)
 }
 
 #[test]
