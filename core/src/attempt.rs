@@ -89,6 +89,8 @@ pub enum Verdict {
     NotSent,
     /// Its holder stopped it, as it was asked to.
     Stopped,
+    /// The connection broke before an answer: it may have had its effect; may be tried again.
+    Broken,
 }
 
 /// How an attempt ended, as the log knows it.

@@ -208,6 +208,7 @@ impl Metrics {
             Verdict::Gone => "gone",
             Verdict::NotSent => "not_sent",
             Verdict::Stopped => "stopped",
+            Verdict::Broken => "broken",
         };
         self.attempts.get_or_create(&ByOutcome { outcome }).inc();
     }

@@ -93,14 +93,13 @@ fn next_attempt(turn: &Turn<'_>, firing: &Firing, end: AttemptEnd) -> Result<Tim
         AttemptEnd::Reported(Verdict::Stopped) => return Err(EndState::Cancelled),
         AttemptEnd::Reported(Verdict::TimedOut) => EndState::TimedOut,
         AttemptEnd::LeaseEnded if firing.deadline() <= turn.moment.at => EndState::TimedOut,
-        AttemptEnd::Reported(Verdict::Retry { .. } | Verdict::NotSent) | AttemptEnd::LeaseEnded => {
-            EndState::Failed
-        }
+        AttemptEnd::Reported(Verdict::Retry { .. } | Verdict::NotSent | Verdict::Broken)
+        | AttemptEnd::LeaseEnded => EndState::Failed,
     };
     if policy.delivery == Delivery::AtMostOnce {
         match end {
             AttemptEnd::Reported(Verdict::NotSent) => {}
-            AttemptEnd::Reported(Verdict::TimedOut) | AttemptEnd::LeaseEnded => {
+            AttemptEnd::Reported(Verdict::TimedOut | Verdict::Broken) | AttemptEnd::LeaseEnded => {
                 return Err(EndState::Unknown);
             }
             AttemptEnd::Reported(_) => return Err(gave_up),

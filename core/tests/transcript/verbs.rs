@@ -189,7 +189,7 @@ fn begin(stage: &Stage, words: &Words) -> Body {
     Body::Work(Work::begin(Holder::Node(holder), items))
 }
 
-/// `settle NAME nominal=… [attempt=…] ok|retry|timeout|refused|gone|not-sent|stopped`.
+/// `settle NAME nominal=… [attempt=…] ok|retry|timeout|refused|gone|not-sent|stopped|broken`.
 fn settle(stage: &Stage, words: &Words) -> Body {
     let verdicts = [
         ("ok", Verdict::Succeeded),
@@ -199,6 +199,7 @@ fn settle(stage: &Stage, words: &Words) -> Body {
         ("gone", Verdict::Gone),
         ("not-sent", Verdict::NotSent),
         ("stopped", Verdict::Stopped),
+        ("broken", Verdict::Broken),
     ];
     let (_, verdict) = *verdicts.iter().find(|(word, _)| words.flag(word)).expect("a verdict");
     let report = Report {

@@ -38,7 +38,7 @@ pub fn failed(failure: Failure) -> Verdict {
         Failure::NotConnected => Verdict::NotSent,
         Failure::Impossible => Verdict::Refused,
         Failure::TimedOut => Verdict::TimedOut,
-        Failure::Broken => Verdict::Retry { not_before: None },
+        Failure::Broken => Verdict::Broken,
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
             (Failure::NotConnected, Verdict::NotSent),
             (Failure::Impossible, Verdict::Refused),
             (Failure::TimedOut, Verdict::TimedOut),
-            (Failure::Broken, AGAIN),
+            (Failure::Broken, Verdict::Broken),
         ] {
             assert_eq!(failed(failure), verdict, "{failure:?}");
         }

@@ -118,7 +118,7 @@ pub struct Attempt {
     pub sent_at: Option<Instant>,
     /// When the log heard of its end; `null` while it runs.
     pub settled_at: Option<Instant>,
-    /// `succeeded`, `failed`, `timed_out`, `refused`, `gone`, `not_sent`, `cancelled` or `lease_ended`; `null` while it runs.
+    /// `succeeded`, `failed`, `timed_out`, `refused`, `gone`, `not_sent`, `cancelled`, `broken` or `lease_ended`; `null` while it runs.
     pub outcome: Option<String>,
     /// The status of the receiver's answer.
     pub status: Option<u16>,
@@ -206,6 +206,7 @@ pub const fn attempt_word(end: AttemptEnd) -> &'static str {
             Verdict::Gone => "gone",
             Verdict::NotSent => "not_sent",
             Verdict::Stopped => "cancelled",
+            Verdict::Broken => "broken",
         },
     }
 }

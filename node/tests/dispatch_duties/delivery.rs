@@ -11,6 +11,7 @@ use campanile_core::firing::EndState;
 use campanile_core::id::NodeId;
 use campanile_core::schedule::State;
 use campanile_core::time::Span;
+use tokio::io::AsyncReadExt as _;
 
 use super::receiver::{Receiver, ok};
 use super::stage::{Stage, in_time, on_demand, with_policy, with_webhook};
@@ -138,6 +139,22 @@ async fn nobody_who_listens_is_certain_so_even_at_most_once_tries_again() {
     stage.trigger("a/b").await;
     let not_sent = Some(Verdict::NotSent);
     assert_eq!(story(&stage.settled(2).await), [(1, not_sent, None), (2, not_sent, Some(EndState::Failed))]);
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_breaks_before_the_answer_is_unknown_when_it_may_be_sent_once_only() {
+    let stage = Stage::open();
+    let breaks = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let once = with_policy(on_demand(&format!("http://{}", breaks.local_addr().unwrap())), |policy| {
+        policy.delivery = Delivery::AtMostOnce;
+    });
+    stage.put("a/b", &once).await;
+    stage.trigger("a/b").await;
+    let (mut connection, _) = breaks.accept().await.unwrap();
+    assert!(connection.read_u8().await.is_ok(), "the request has left");
+    drop(connection);
+    assert_eq!(story(&stage.settled(1).await), [(1, Some(Verdict::Broken), Some(EndState::Unknown))]);
     stage.close().await;
 }
 
