@@ -5,6 +5,7 @@
 //! is a new schema, new variants go at the end, and the golden bytes in `storage` and `raft` hold it.
 
 mod backfill;
+mod keeping;
 mod queue;
 mod rules;
 mod schedule;
@@ -13,13 +14,14 @@ mod work;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::ChainId;
-use crate::event::SkipReason;
+use crate::event::{LedgerEnd, SkipReason};
 use crate::firing::{FiringId, Kind};
 use crate::id::{AttemptNumber, Epoch, LogIndex, NodeId, Revision, Term, Uid};
 use crate::reply::{Fingerprint, Rejection};
 use crate::time::{Span, Timestamp};
 
 pub use backfill::{CancelBackfill, CreateBackfill, StepBackfill};
+pub use keeping::{DropLedger, Restate};
 pub use queue::{DeleteQueue, DeleteSecret, DiscardLetters, PauseQueue, PutQueue, PutSecret, ResumeQueue};
 pub use rules::{DeleteCalendar, Moved, PutCalendar, Refresh, UseZones};
 pub use schedule::{
@@ -28,7 +30,7 @@ pub use schedule::{
 pub use work::{Begin, BeginItem, Extend, SettleItem, Take, Work};
 
 /// The version of this vocabulary on disk and wire.
-pub const SCHEMA: u16 = 3;
+pub const SCHEMA: u16 = 4;
 
 /// One entry of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +100,12 @@ pub enum Body {
     DeleteSecret(DeleteSecret),
     /// Put dead letters aside.
     DiscardLetters(DiscardLetters),
+    /// The leader's ledger ends so: every replica compares its own.
+    CheckLedger(LedgerEnd),
+    /// Tell again what stands, a bounded part of it.
+    Restate(Restate),
+    /// Drop the oldest rows of the ledger.
+    DropLedger(DropLedger),
 }
 
 /// A leader takes office.
@@ -109,6 +117,10 @@ pub struct LeaderEpoch {
     pub incarnation: u64,
     /// The Raft term of its leadership.
     pub term: Term,
+    /// The end of its ledger; `None` while that is empty.
+    pub ledger: Option<LedgerEnd>,
+    /// When it last heard of a leader, by its clock, or what the log says of that; `None` when there was none before.
+    pub leaderless_since: Option<Timestamp>,
 }
 
 /// Everything that one look at the due index found, a bounded batch.

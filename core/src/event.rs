@@ -2,6 +2,7 @@
 //!
 //! Facts are past. The layout is schema [`SCHEMA`]; see [`crate::command`] for the rules of change.
 
+mod end;
 mod reason;
 
 use std::sync::Arc;
@@ -13,14 +14,16 @@ use crate::backfill::{BackfillPlan, BackfillState};
 use crate::calendar::Calendar;
 use crate::definition::{Definition, ScheduleName};
 use crate::firing::{FiringId, Kind};
-use crate::id::{AttemptNumber, BackfillId, Epoch, NodeId, Revision, Term, Uid};
+use crate::id::{AttemptNumber, BackfillId, Epoch, LogIndex, NodeId, Revision, Term, Uid};
 use crate::queue::QueueSettings;
-use crate::time::Timestamp;
+use crate::schedule::State;
+use crate::time::{Span, Timestamp};
 
+pub use end::LedgerEnd;
 pub use reason::{DropReason, Outcome, SkipReason};
 
 /// The version of this vocabulary on disk and wire.
-pub const SCHEMA: u16 = 3;
+pub const SCHEMA: u16 = 4;
 
 /// One row of the ledger; its key (log index, n) stands beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +47,8 @@ pub enum Event {
         incarnation: u64,
         /// Its Raft term.
         term: Term,
+        /// The end of its ledger when it took office: what every replica compared its own with.
+        ledger: Option<LedgerEnd>,
     },
     /// A firing was decided.
     Fired {
@@ -97,6 +102,8 @@ pub enum Event {
         revision: Revision,
         /// The definition, whole.
         definition: Arc<Definition>,
+        /// Everything up to here is decided, or is not looked at: its search starts after this instant.
+        mark: Timestamp,
         /// Who.
         by: Box<str>,
     },
@@ -283,7 +290,76 @@ pub enum Event {
         /// Who.
         by: Box<str>,
     },
+    /// No leader was in office for more than [`MIN_OUTAGE`]. Told when the next one takes office.
+    Outage {
+        /// Since when, as far as the next leader knows: no later than this was there none.
+        from: Timestamp,
+        /// When the next one took office.
+        to: Timestamp,
+    },
+    /// The leader's ledger ended so; every replica compared its own with it.
+    LedgerChecked {
+        /// The end.
+        end: LedgerEnd,
+    },
+    /// What stands is told again from here on, so that older rows may be dropped. Rows of [`Event::Standing`] and
+    /// [`Event::CalendarStanding`] follow, over several entries, up to [`Event::Restated`].
+    Restating {
+        /// The leader in office.
+        epoch: Epoch,
+        /// The version of the time-zone data that it plans with.
+        zones: Box<str>,
+    },
+    /// A schedule as it stands, told again.
+    Standing {
+        /// Which.
+        uid: Uid,
+        /// Its name.
+        name: ScheduleName,
+        /// Its revision.
+        revision: Revision,
+        /// Its definition, whole.
+        definition: Arc<Definition>,
+        /// Everything up to here is decided.
+        mark: Timestamp,
+        /// Whether its instants are decided.
+        state: State,
+        /// How many of its instants have fired.
+        fired: u64,
+        /// Who changed it last.
+        by: Box<str>,
+    },
+    /// A calendar as it stands, told again.
+    CalendarStanding {
+        /// Its name.
+        name: Box<str>,
+        /// What it holds.
+        calendar: Arc<Calendar>,
+        /// What it held before, and the last instant for which that counts; the newest last.
+        before: Vec<(Arc<Calendar>, Timestamp)>,
+    },
+    /// Everything that stands has been told again since this entry: nothing before it is needed to understand what is
+    /// behind it.
+    Restated {
+        /// The entry of the [`Event::Restating`].
+        from: LogIndex,
+    },
+    /// The voters and learners of the cluster changed.
+    MembersChanged {
+        /// Those whose majority commits.
+        voters: Vec<NodeId>,
+        /// Those that only follow.
+        learners: Vec<NodeId>,
+    },
+    /// Retention: rows of earlier entries are dropped.
+    LedgerDropped {
+        /// The first entry that is kept.
+        before: LogIndex,
+    },
 }
+
+/// A gap between leaders that is told: longer than a failover takes.
+pub const MIN_OUTAGE: Span = Span::from_secs(1);
 
 impl Event {
     /// The schedule that it belongs to, if it belongs to one.
@@ -304,9 +380,10 @@ impl Event {
             | Self::Cancelled { firing, .. }
             | Self::LetterDiscarded { firing, .. }
             | Self::ChainDropped { cause: firing, .. } => Some(firing.uid),
-            Self::MarkSet { uid, .. } | Self::BackfillCreated { uid, .. } | Self::NextMoved { uid, .. } => {
-                Some(*uid)
-            }
+            Self::MarkSet { uid, .. }
+            | Self::Standing { uid, .. }
+            | Self::BackfillCreated { uid, .. }
+            | Self::NextMoved { uid, .. } => Some(*uid),
             Self::LeaderEpoch { .. }
             | Self::NodeAdmitted { .. }
             | Self::BackfillEnded { .. }
@@ -318,7 +395,14 @@ impl Event {
             | Self::QueuePaused { .. }
             | Self::QueueResumed { .. }
             | Self::SecretPut { .. }
-            | Self::SecretDeleted { .. } => None,
+            | Self::SecretDeleted { .. }
+            | Self::Outage { .. }
+            | Self::LedgerChecked { .. }
+            | Self::Restating { .. }
+            | Self::CalendarStanding { .. }
+            | Self::Restated { .. }
+            | Self::MembersChanged { .. }
+            | Self::LedgerDropped { .. } => None,
         }
     }
 }

@@ -21,11 +21,11 @@ use crate::queue::Queue;
 use crate::request::Remembered;
 use crate::schedule::Schedule;
 use crate::secret::Secret;
-use crate::state::{NamedCalendar, Office, Rules, State};
+use crate::state::{Keeping, NamedCalendar, Office, Rules, State};
 use crate::time::Timestamp;
 
 /// The version of the layout.
-pub const SCHEMA: u16 = 3;
+pub const SCHEMA: u16 = 4;
 
 /// A whole machine at one index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +44,7 @@ pub struct Image {
     secrets: Vec<(Arc<str>, Arc<Secret>)>,
     letters: Vec<Arc<Letter>>,
     chains: Vec<Arc<Chain>>,
+    keeping: Keeping,
 }
 
 /// A live firing; its definition only when it is not that of its schedule any more.
@@ -99,6 +100,7 @@ impl Image {
             secrets: named(&state.secrets),
             letters: state.letters.iter().cloned().collect(),
             chains: state.chains().cloned().collect(),
+            keeping: state.keeping.clone(),
         }
     }
 
@@ -120,6 +122,7 @@ impl Image {
             next_node: self.next_node,
             calendars: self.calendars.into_iter().collect(),
             rules: self.rules,
+            keeping: self.keeping,
             secrets: self.secrets.into_iter().collect(),
             chains: self.chains.into_iter().map(|chain| (chain.id, chain)).collect(),
             ..State::default()

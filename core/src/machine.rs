@@ -10,6 +10,7 @@ mod cancel;
 mod chain;
 mod cycle;
 mod decide;
+mod keeping;
 mod leader;
 mod lease;
 mod mark;
@@ -152,6 +153,9 @@ impl Turn<'_> {
             Body::PutSecret(command) => or_rejected(queue::put_secret(self, command)),
             Body::DeleteSecret(command) => or_rejected(queue::delete_secret(self, command)),
             Body::DiscardLetters(command) => queue::discard(self, command),
+            Body::CheckLedger(end) => keeping::check(self, *end),
+            Body::Restate(command) => keeping::restate(self, *command),
+            Body::DropLedger(command) => keeping::drop_rows(self, *command),
         }
     }
 
@@ -194,6 +198,9 @@ fn request_of(body: &Body) -> Option<&Request> {
         | Body::Work(_)
         | Body::StepBackfill(_)
         | Body::UseZones(_)
-        | Body::Refresh(_) => None,
+        | Body::Refresh(_)
+        | Body::CheckLedger(_)
+        | Body::Restate(_)
+        | Body::DropLedger(_) => None,
     }
 }

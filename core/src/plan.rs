@@ -318,7 +318,13 @@ mod tests {
     fn a_panic_while_planning_one_schedule_parks_it_and_no_other() {
         let at = Timestamp::from_millis;
         let (mut machine, mut planner) = (Machine::default(), Planner::new(Options::default()));
-        let take = LeaderEpoch { node: NodeId(1), incarnation: 1, term: Term(1) };
+        let take = LeaderEpoch {
+            node: NodeId(1),
+            incarnation: 1,
+            term: Term(1),
+            ledger: None,
+            leaderless_since: None,
+        };
         commit(&mut machine, at(0), Body::LeaderEpoch(take));
         assert_eq!(machine.epoch(), Epoch(1));
         let names = ["a", "poison", "z"].map(|name| ScheduleName::parse(name).expect("a name"));

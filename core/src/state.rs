@@ -4,6 +4,7 @@
 //! no rule can forget an index. No rule is decided here. Maps are persistent: a clone is a shallow copy, which is how
 //! readers and images get theirs between two applies.
 
+mod keeping;
 mod named;
 mod rules;
 
@@ -29,6 +30,7 @@ use crate::shared::Shared;
 use crate::spec::Exclusion;
 use crate::time::Timestamp;
 
+pub use keeping::{KEPT_RESTATEMENTS, Keeping, Restated, Restating};
 pub use named::Users;
 pub use rules::{KEPT_VERSIONS, NamedCalendar, Refreshing, Rules};
 
@@ -60,6 +62,8 @@ pub struct State {
     pub(crate) chains: OrdMap<ChainId, Arc<Chain>>,
     /// What planning depends on beside definitions.
     pub(crate) rules: Rules,
+    /// How far the ledger reaches back.
+    pub(crate) keeping: Keeping,
     /// Derived.
     pub(crate) due: DueIndex,
     /// Derived: how many schedules name a calendar.
@@ -101,6 +105,7 @@ impl Default for State {
             letters: Letters::default(),
             chains: OrdMap::new(),
             rules: Rules::default(),
+            keeping: Keeping::default(),
             due: DueIndex::default(),
             calendar_users: Users::default(),
             secret_users: Users::default(),
@@ -135,6 +140,12 @@ impl State {
     #[must_use]
     pub fn clock(&self) -> Timestamp {
         self.clock
+    }
+
+    /// How far the ledger reaches back, and where it can be understood from.
+    #[must_use]
+    pub fn keeping(&self) -> &Keeping {
+        &self.keeping
     }
 
     /// The leader in office.

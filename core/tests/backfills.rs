@@ -72,7 +72,13 @@ struct World {
 impl World {
     fn at(now: Timestamp) -> Self {
         let mut machine = Machine::default();
-        let office = LeaderEpoch { node: NodeId(1), incarnation: 1, term: Term(1) };
+        let office = LeaderEpoch {
+            node: NodeId(1),
+            incarnation: 1,
+            term: Term(1),
+            ledger: None,
+            leaderless_since: None,
+        };
         machine.apply(LogIndex(1), &Command { at: now, epoch: Epoch(0), body: Body::LeaderEpoch(office) });
         Self { machine, planner: Planner::new(Options::default()), now }
     }

@@ -50,7 +50,13 @@ struct World {
 impl World {
     fn at(at: Timestamp) -> Self {
         let mut machine = Machine::default();
-        let office = LeaderEpoch { node: NodeId(1), incarnation: 1, term: Term(1) };
+        let office = LeaderEpoch {
+            node: NodeId(1),
+            incarnation: 1,
+            term: Term(1),
+            ledger: None,
+            leaderless_since: None,
+        };
         machine.apply(LogIndex(1), &Command { at, epoch: Epoch(0), body: Body::LeaderEpoch(office) });
         Self { machine, planner: Planner::new(Options::default()), epoch: Epoch(1) }
     }

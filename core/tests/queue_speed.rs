@@ -41,7 +41,13 @@ impl Crowd {
     fn of(targets: impl Iterator<Item = (Target, Option<Arc<str>>)>) -> Self {
         let mut crowd = Self { machine: Machine::default(), now: Timestamp::from_millis(0) };
         let mut planner = Planner::new(Options { max_catch_up: 100_000, ..Options::default() });
-        crowd.commit(Body::LeaderEpoch(LeaderEpoch { node: NodeId(1), incarnation: 1, term: Term(1) }));
+        crowd.commit(Body::LeaderEpoch(LeaderEpoch {
+            node: NodeId(1),
+            incarnation: 1,
+            term: Term(1),
+            ledger: None,
+            leaderless_since: None,
+        }));
         let policy = Arc::new(Policy { catch_up: CatchUp::UNLIMITED, ..Policy::default() });
         for (place, (target, concurrency_key)) in targets.enumerate() {
             let every = Spec::Every { every: Span::from_secs(1), anchor: Timestamp::EPOCH };

@@ -73,7 +73,13 @@ impl Life {
             schedules: Vec::new(),
             asked: Vec::new(),
         };
-        life.commit(Body::LeaderEpoch(LeaderEpoch { node: NodeId(1), incarnation: 1, term: Term(1) }));
+        life.commit(Body::LeaderEpoch(LeaderEpoch {
+            node: NodeId(1),
+            incarnation: 1,
+            term: Term(1),
+            ledger: None,
+            leaderless_since: None,
+        }));
         for place in 0..8 {
             life.put(place);
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   metrics say "leader of term t" (a hint) -> read index: a quorum agrees, everything committed is applied
-//!     -> commit LeaderEpoch { node, incarnation, term } -> its reply is the proof -> Some(office)
+//!     -> commit LeaderEpoch { node, incarnation, term, ledger: None, leaderless_since: None } -> its reply is the proof -> Some(office)
 //!   metrics say anything else -> None at once
 //! ```
 //! A metrics borrow is never held across an await: openraft could not publish meanwhile, and would stand still.
@@ -100,7 +100,8 @@ impl<R: AsyncRuntime> Candidate<R> {
         // not carried away by the one entry that nobody could refuse.
         let at = chancery.stamp((self.clock)()).max(machine.clock());
         let (node, incarnation) = (self.node, self.incarnation);
-        let body = Body::LeaderEpoch(LeaderEpoch { node, incarnation, term });
+        let body =
+            Body::LeaderEpoch(LeaderEpoch { node, incarnation, term, ledger: None, leaderless_since: None });
         let command = Command { at, epoch: machine.epoch(), body };
         let pending = chancery.hand_over(term, &command).map_err(|error| error.to_string())?;
         match pending.reply().await.map_err(|error| error.to_string())? {

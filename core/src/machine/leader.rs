@@ -2,7 +2,7 @@
 
 use super::Turn;
 use crate::command::{AdmitNode, LeaderEpoch};
-use crate::event::Event;
+use crate::event::{Event, MIN_OUTAGE};
 use crate::id::{Epoch, NodeId};
 use crate::reply::Reply;
 use crate::state::Office;
@@ -17,8 +17,19 @@ pub(super) fn take_office(turn: &mut Turn<'_>, command: &LeaderEpoch) -> Reply {
         node: command.node,
         incarnation: command.incarnation,
         term: command.term,
+        ledger: command.ledger,
     });
+    tell_outage(turn, command);
     Reply::InOffice(epoch)
+}
+
+/// A gap between leaders that is longer than a failover takes. The log's time is no earlier than its last entry, so a gap
+/// never begins before it.
+fn tell_outage(turn: &mut Turn<'_>, command: &LeaderEpoch) {
+    let to = turn.moment.at;
+    if let Some(from) = command.leaderless_since.filter(|from| to.since(*from) > MIN_OUTAGE) {
+        turn.tell(Event::Outage { from, to });
+    }
 }
 
 /// An id is never given twice, so a node that lost its disk cannot vote again for what it forgot.

@@ -88,7 +88,7 @@ fn create(turn: &mut Turn<'_>, command: &PutSchedule, uid: Uid) -> Written {
         consecutive_failures: 0,
         outcomes: None,
     });
-    tell_defined(turn, uid, command, revision);
+    tell_defined(turn, uid, command, revision, since);
     decide::move_mark(turn, uid, since, command.next_at);
     decide::complete(turn, uid);
     Written { uid, revision, updated_index: turn.moment.index, change: Change::Created }
@@ -108,12 +108,12 @@ fn edit(turn: &mut Turn<'_>, command: &PutSchedule, before: &Schedule) -> Result
         }
     });
     turn.state.redefine(uid, &command.definition);
-    tell_defined(turn, uid, command, revision);
+    let mark = moment.at.max(before.mark);
+    tell_defined(turn, uid, command, revision, mark);
     if command.definition.policy.overlap == Overlap::Allow {
         overlap::release_all_of(turn, uid);
     }
     let paused = matches!(before.state, State::Paused { .. });
-    let mark = moment.at.max(before.mark);
     // A mark that was set ahead of the clock stays there: nothing before it is looked at.
     let next_at = command.next_at.filter(|_| !paused).map(|next_at| next_at.max(mark.successor()));
     decide::move_mark(turn, uid, mark, next_at);
@@ -121,12 +121,13 @@ fn edit(turn: &mut Turn<'_>, command: &PutSchedule, before: &Schedule) -> Result
     Ok(Written { uid, revision, updated_index: moment.index, change: Change::Changed })
 }
 
-fn tell_defined(turn: &mut Turn<'_>, uid: Uid, command: &PutSchedule, revision: Revision) {
+fn tell_defined(turn: &mut Turn<'_>, uid: Uid, command: &PutSchedule, revision: Revision, mark: Timestamp) {
     turn.tell(Event::Defined {
         uid,
         name: command.name.clone(),
         revision,
         definition: command.definition.clone(),
+        mark,
         by: command.request.by.clone(),
     });
 }

@@ -66,7 +66,7 @@ impl Stage {
                 self.clock = instant(words.word(1));
                 vec![]
             }
-            "leader" => self.take_office(words.number("node").unwrap_or(1)),
+            "leader" => self.take_office(&words),
             "restart" => self.restart(),
             "hold" => self.hold(&words),
             "apply" => {
@@ -120,12 +120,16 @@ impl Stage {
         said
     }
 
-    fn take_office(&mut self, node: u64) -> Vec<String> {
+    /// `leader [node=1] [since=12:00:00]`: the latter when it last heard of a leader.
+    fn take_office(&mut self, words: &Words) -> Vec<String> {
+        let node = words.number("node").unwrap_or(1);
         self.term += 1;
         let command = self.command(Body::LeaderEpoch(LeaderEpoch {
             node: NodeId(node),
             incarnation: 1,
             term: Term(self.term),
+            ledger: None,
+            leaderless_since: words.value("since").map(instant),
         }));
         let said = self.commit(&command);
         self.leader = Leader { node: NodeId(node), epoch: Epoch(self.machine.applied().0) };

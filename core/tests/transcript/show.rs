@@ -92,6 +92,18 @@ fn fact(event: &Event) -> String {
             reason.as_str()
         ),
         Event::LetterDiscarded { firing, by } => format!("letter {} discarded by={by}", id(*firing)),
+        Event::Outage { from, to } => format!("outage {}..{}", shown(*from), shown(*to)),
+        Event::LedgerChecked { end } => format!("ledger checked at {}.{}", end.index, end.n),
+        Event::Restating { epoch, .. } => format!("restating, epoch {epoch}"),
+        Event::Standing { uid, name, revision, mark, state, fired, .. } => {
+            format!("standing {uid} {name} r{revision} {state:?} mark={} fired={fired}", shown(*mark))
+        }
+        Event::CalendarStanding { name, before, .. } => {
+            format!("calendar {name} standing, versions before {}", before.len())
+        }
+        Event::Restated { from } => format!("restated since {from}"),
+        Event::MembersChanged { voters, learners } => format!("members {voters:?} learners {learners:?}"),
+        Event::LedgerDropped { before } => format!("ledger dropped before {before}"),
     }
 }
 

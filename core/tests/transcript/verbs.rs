@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use campanile_core::attempt::{Holder, Report, Verdict};
-use campanile_core::command::{AdmitNode, BeginItem, Body, Condition, Request, RequestKey, SettleItem, Work};
+use campanile_core::command::{
+    AdmitNode, BeginItem, Body, Condition, DropLedger, Request, RequestKey, Restate, SettleItem, Work,
+};
 use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
 use campanile_core::definition::{
     About, AfterCompletion, CatchUp, CatchUpMode, Definition, Delivery, Jitter, Overlap, Policy, RetryPolicy,
@@ -63,6 +65,14 @@ pub fn plan(stage: &mut Stage, words: &Words) -> Option<Body> {
         "backfill" | "step" | "cancel-backfill" | "mark" | "rerun" | "trigger-at" => {
             let planned = again::plan(stage, words)?;
             planned.map_err(|refusal| stage.refusal = Some(again::refused(&refusal))).ok()
+        }
+        "restate" => Some(Body::Restate(Restate {
+            after: stage.machine.keeping().restating.map(|under_way| under_way.after),
+            most: words.number("most").unwrap_or(100) as u32,
+        })),
+        "drop-before" => {
+            let before = LogIndex(words.word(1).parse().expect("an index"));
+            Some(Body::DropLedger(DropLedger { before }))
         }
         _ => queues::plan(stage, words).or_else(|| orders::plan(stage, words)),
     }

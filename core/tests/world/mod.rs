@@ -127,8 +127,13 @@ impl World {
 
     fn take_office(&mut self) {
         self.term += 1;
-        let office =
-            LeaderEpoch { node: NodeId(1 + self.dice.below(3)), incarnation: 1, term: Term(self.term) };
+        let office = LeaderEpoch {
+            node: NodeId(1 + self.dice.below(3)),
+            incarnation: 1,
+            term: Term(self.term),
+            ledger: None,
+            leaderless_since: None,
+        };
         let command = self.command(Body::LeaderEpoch(office));
         self.commit(command);
         self.epoch = Epoch(self.machine.applied().0);

@@ -93,7 +93,13 @@ mod tests {
     /// A machine with so many queues that were put.
     fn put(count: u64) -> Machine {
         let mut machine = Machine::default();
-        let epoch = LeaderEpoch { node: NodeId(1), incarnation: 1, term: Term(1) };
+        let epoch = LeaderEpoch {
+            node: NodeId(1),
+            incarnation: 1,
+            term: Term(1),
+            ledger: None,
+            leaderless_since: None,
+        };
         let command = |epoch, body| Command { at: Timestamp::EPOCH, epoch, body };
         machine.apply(LogIndex(1), &command(Epoch(0), Body::LeaderEpoch(epoch)));
         for n in 0..count {

@@ -7,7 +7,8 @@ use campanile_core::event::Row as CoreRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub use part::{FiringRef, QueueRate};
+use part::hex;
+pub use part::{End, FiringRef, QueueRate};
 
 use super::definition::Definition;
 use super::firing::Holder;
@@ -41,6 +42,9 @@ pub enum Fact {
         incarnation: u64,
         /// Its Raft term.
         term: u64,
+        /// The end of its ledger when it took office: what every replica compared its own with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ledger: Option<End>,
     },
     /// A firing was decided.
     Fired {
@@ -118,6 +122,8 @@ pub enum Fact {
         revision: u32,
         /// The definition, whole.
         definition: Box<Definition>,
+        /// Everything up to here is decided, or is not looked at: its search starts after this instant.
+        mark: Instant,
         /// Who.
         by: String,
     },
@@ -320,13 +326,74 @@ pub enum Fact {
         /// Who.
         by: String,
     },
+    /// No leader was in office for more than a second.
+    Outage {
+        /// Since when, as far as the next leader knew.
+        from: Instant,
+        /// When the next one took office.
+        to: Instant,
+    },
+    /// The leader's ledger ended so; every replica compared its own with it.
+    LedgerChecked {
+        /// The end.
+        end: End,
+    },
+    /// What stands is told again from here on, so that older rows can be dropped.
+    Restating {
+        /// The leader in office.
+        epoch: u64,
+        /// The version of the time-zone data that it plans with.
+        zones: String,
+    },
+    /// A schedule as it stands, told again.
+    Standing {
+        /// The incarnation.
+        uid: String,
+        /// `namespace/name`.
+        schedule: String,
+        /// Its revision.
+        revision: u32,
+        /// Its definition, whole.
+        definition: Box<Definition>,
+        /// Everything up to here is decided.
+        mark: Instant,
+        /// `active`, `paused`, `parked` or `finished`.
+        state: String,
+        /// How many of its instants have fired.
+        fired: u64,
+        /// Who changed it last.
+        by: String,
+    },
+    /// A calendar as it stands, told again.
+    CalendarStanding {
+        /// Its name.
+        calendar: String,
+        /// How many versions before this one still count for instants that are not decided.
+        versions_before: usize,
+    },
+    /// Everything that stands has been told again since an entry.
+    Restated {
+        /// The entry of the `restating`.
+        from: u64,
+    },
+    /// The voters and learners of the cluster changed.
+    MembersChanged {
+        /// Those whose majority commits.
+        voters: Vec<u64>,
+        /// Those that only follow.
+        learners: Vec<u64>,
+    },
+    /// Retention: rows of earlier entries are dropped.
+    LedgerDropped {
+        /// The first entry that is kept.
+        before: u64,
+    },
 }
 
 impl Row {
     /// A row as it stands at `position`.
     #[must_use]
     pub fn of(position: String, row: &CoreRow, hash: &[u8]) -> Self {
-        let hash = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { position, at: Instant(row.at), fact: (&row.event).into(), hash }
+        Self { position, at: Instant(row.at), fact: (&row.event).into(), hash: hex(hash) }
     }
 }

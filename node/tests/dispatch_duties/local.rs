@@ -63,7 +63,8 @@ impl Log {
     /// A new leader takes office.
     pub(crate) fn elect(self: &Arc<Self>, node: u64) -> Local {
         let term = Term(self.view().office().term.0 + 1);
-        let command = LeaderEpoch { node: NodeId(node), incarnation: 1, term };
+        let command =
+            LeaderEpoch { node: NodeId(node), incarnation: 1, term, ledger: None, leaderless_since: None };
         let reply = self.apply(Timestamp::EPOCH, Epoch(0), |_, _| Some(Body::LeaderEpoch(command)));
         let Some(Reply::InOffice(epoch)) = reply else { panic!("an election is never refused: {reply:?}") };
         Local { log: Arc::clone(self), node: NodeId(node), epoch, lost: Arc::default() }

@@ -11,7 +11,7 @@ use campanile_core::secret::SecretText;
 use campanile_core::time::Span;
 
 use super::values::{
-    UID, at, calendar, decision, definition, firing, name, plain, plan, report, request, seen, settings,
+    UID, at, calendar, decision, definition, end, firing, name, plain, plan, report, request, seen, settings,
 };
 
 pub(super) fn put(seen: Option<Seen>, before: Option<Decision>) -> PutSchedule {
@@ -69,7 +69,13 @@ pub(super) fn put_secret(text: &str) -> PutSecret {
 pub(crate) fn commands() -> Vec<Command> {
     let parked = Decision { park: Some("cannot".into()), ..decision() };
     let bodies = vec![
-        Body::LeaderEpoch(LeaderEpoch { node: NodeId(2), incarnation: 3, term: Term(5) }),
+        Body::LeaderEpoch(LeaderEpoch {
+            node: NodeId(2),
+            incarnation: 3,
+            term: Term(5),
+            ledger: Some(end()),
+            leaderless_since: Some(at(0)),
+        }),
         Body::Tick(Tick {
             rules_at: LogIndex(3),
             on_time: vec![OnTime { uid: Uid(UID), revision: Revision(1), nominal: at(60), next_at: at(90) }],
@@ -181,6 +187,9 @@ pub(crate) fn commands() -> Vec<Command> {
             request: plain(),
         }),
         Body::DiscardLetters(DiscardLetters { firings: vec![firing()], request: plain() }),
+        Body::CheckLedger(end()),
+        Body::Restate(Restate { after: Some(Some(Uid(UID))), most: 9 }),
+        Body::DropLedger(DropLedger { before: LogIndex(6) }),
     ];
     bodies.into_iter().map(|body| Command { at: at(1), epoch: Epoch(2), body }).collect()
 }

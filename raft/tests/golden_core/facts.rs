@@ -5,15 +5,22 @@ use campanile_core::backfill::BackfillState;
 use campanile_core::event::{DropReason, Event, Outcome, Row, SkipReason};
 use campanile_core::firing::{EndState, Kind};
 use campanile_core::id::*;
+use campanile_core::schedule::State;
 use campanile_core::time::Span;
 
-use super::values::{UID, at, calendar, definition, firing, lease, name, plan, report, settings};
+use super::values::{UID, at, calendar, definition, end, firing, lease, name, plan, report, settings};
 
 /// A fact of every kind.
 pub(crate) fn rows() -> Vec<Row> {
     let (uid, id) = (Uid(UID), BackfillId(9));
     let events = vec![
-        Event::LeaderEpoch { epoch: Epoch(2), node: NodeId(2), incarnation: 3, term: Term(5) },
+        Event::LeaderEpoch {
+            epoch: Epoch(2),
+            node: NodeId(2),
+            incarnation: 3,
+            term: Term(5),
+            ledger: Some(end()),
+        },
         Event::Fired { firing: firing(), revision: Revision(1), kind: Kind::Backfill(id) },
         Event::Fired { firing: firing(), revision: Revision(1), kind: Kind::Chained(firing()) },
         Event::Fired { firing: firing(), revision: Revision(1), kind: Kind::Notice(firing()) },
@@ -47,6 +54,7 @@ pub(crate) fn rows() -> Vec<Row> {
             name: name(),
             revision: Revision(1),
             definition: definition(),
+            mark: at(2),
             by: "ann".into(),
         },
         Event::Deleted { uid, by: "ann".into() },
@@ -72,6 +80,27 @@ pub(crate) fn rows() -> Vec<Row> {
         Event::SecretDeleted { name: "hook".into(), by: "ann".into() },
         Event::ChainDropped { cause: firing(), to: Some(name()), reason: DropReason::Parked },
         Event::LetterDiscarded { firing: firing(), by: "ann".into() },
+        Event::Outage { from: at(1), to: at(4) },
+        Event::LedgerChecked { end: end() },
+        Event::Restating { epoch: Epoch(2), zones: "2026b".into() },
+        Event::Standing {
+            uid,
+            name: name(),
+            revision: Revision(1),
+            definition: definition(),
+            mark: at(2),
+            state: State::Paused { note: "n".into(), until: None },
+            fired: 7,
+            by: "ann".into(),
+        },
+        Event::CalendarStanding {
+            name: "off".into(),
+            calendar: calendar(),
+            before: vec![(calendar(), at(3))],
+        },
+        Event::Restated { from: LogIndex(6) },
+        Event::MembersChanged { voters: vec![NodeId(1), NodeId(2)], learners: vec![NodeId(1000)] },
+        Event::LedgerDropped { before: LogIndex(6) },
     ];
     events.into_iter().map(|event| Row { at: at(1), event }).collect()
 }

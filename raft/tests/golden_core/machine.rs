@@ -9,13 +9,19 @@ use campanile_core::reply::Reply;
 use campanile_core::time::{Span, Timestamp};
 
 use super::commands::{put, put_queue, put_secret};
-use super::values::{UID, at, calendar, name, plain, report};
+use super::values::{UID, at, calendar, end, name, plain, report};
 
 /// A machine with a schedule, a firing that waits, one that came to nothing and is still to be told, its dead letter, a
 /// calendar, a queue that is paused, a secret that was replaced, zones and a remembered answer.
 pub(crate) fn machine() -> Machine {
     let mut machine = Machine::default();
-    let take = Body::LeaderEpoch(LeaderEpoch { node: NodeId(2), incarnation: 3, term: Term(5) });
+    let take = Body::LeaderEpoch(LeaderEpoch {
+        node: NodeId(2),
+        incarnation: 3,
+        term: Term(5),
+        ledger: None,
+        leaderless_since: None,
+    });
     machine.apply(LogIndex(1), &Command { at: at(0), epoch: Epoch(0), body: take });
     let put_calendar = Body::PutCalendar(PutCalendar {
         name: "off".into(),
@@ -43,6 +49,8 @@ pub(crate) fn machine() -> Machine {
             report: refused,
         }])),
         trigger(at(13)),
+        Body::CheckLedger(end()),
+        Body::Restate(Restate { after: None, most: 9 }),
     ];
     for (place, body) in bodies.into_iter().enumerate() {
         let (index, at) = (2 + place as u64, at(3 + place as i64));

@@ -9,7 +9,7 @@ use campanile_core::calendar::Calendar;
 use campanile_core::command::*;
 use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
 use campanile_core::definition::*;
-use campanile_core::event::SkipReason;
+use campanile_core::event::{LedgerEnd, SkipReason};
 use campanile_core::firing::{FiringId, Kind};
 use campanile_core::id::*;
 use campanile_core::queue::{QueueSettings, Rate};
@@ -176,4 +176,9 @@ pub(super) fn lease() -> Lease {
 pub(super) fn settings() -> QueueSettings {
     let rate = Some(Rate { count: 5, per: Span::from_secs(60) });
     QueueSettings { max_in_flight: Some(9), max_in_flight_per_key: 2, rate }
+}
+
+/// The end of a ledger.
+pub(crate) fn end() -> LedgerEnd {
+    LedgerEnd { index: LogIndex(6), n: 2, hash: *b"0123456789abcdef" }
 }

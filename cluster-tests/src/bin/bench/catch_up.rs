@@ -139,7 +139,13 @@ impl Office {
         let options = Options { instants_per_tick: INSTANTS_PER_TICK, ..Options::default() };
         let mut office =
             Self { machine: Machine::default(), planner: Planner::new(options), epoch: Epoch(0) };
-        let take = LeaderEpoch { node: NodeId(1), incarnation: 1, term: Term(1) };
+        let take = LeaderEpoch {
+            node: NodeId(1),
+            incarnation: 1,
+            term: Term(1),
+            ledger: None,
+            leaderless_since: None,
+        };
         office.commit(start, Body::LeaderEpoch(take));
         office.epoch = office.machine.epoch();
         office

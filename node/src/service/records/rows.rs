@@ -61,7 +61,15 @@ pub fn history_key(row: &Row) -> Option<Key> {
         | Event::QueuePaused { .. }
         | Event::QueueResumed { .. }
         | Event::SecretPut { .. }
-        | Event::SecretDeleted { .. } => None,
+        | Event::SecretDeleted { .. }
+        | Event::Outage { .. }
+        | Event::LedgerChecked { .. }
+        | Event::Restating { .. }
+        | Event::Standing { .. }
+        | Event::CalendarStanding { .. }
+        | Event::Restated { .. }
+        | Event::MembersChanged { .. }
+        | Event::LedgerDropped { .. } => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What several facts, or one with much to say, are made of.
 
+use campanile_core::event::LedgerEnd;
 use campanile_core::firing::FiringId;
 use campanile_core::queue::Rate;
 use serde::{Deserialize, Serialize};
@@ -39,4 +40,24 @@ impl From<Rate> for QueueRate {
     fn from(rate: Rate) -> Self {
         Self { count: rate.count, per: Length(rate.per) }
     }
+}
+
+/// The end of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct End {
+    /// The last row, `index.n`.
+    pub position: String,
+    /// The running hash over every row up to it, 32 hexadecimal digits.
+    pub hash: String,
+}
+
+impl From<&LedgerEnd> for End {
+    fn from(end: &LedgerEnd) -> Self {
+        Self { position: format!("{}.{}", end.index, end.n), hash: hex(&end.hash) }
+    }
+}
+
+/// Bytes as hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -7,15 +7,19 @@ use campanile_core::event::{Event, Outcome};
 use super::Fact;
 use crate::wire::backfill::{backfill_id, backfill_word};
 use crate::wire::firing::attempt_word;
-use crate::wire::schedule::end_word;
+use crate::wire::schedule::{end_word, state_word};
 use crate::wire::time::Instant;
 
 impl From<&Event> for Fact {
     fn from(event: &Event) -> Self {
         match event {
-            Event::LeaderEpoch { epoch, node, incarnation, term } => {
-                Self::LeaderEpoch { epoch: epoch.0, node: node.0, incarnation: *incarnation, term: term.0 }
-            }
+            Event::LeaderEpoch { epoch, node, incarnation, term, ledger } => Self::LeaderEpoch {
+                epoch: epoch.0,
+                node: node.0,
+                incarnation: *incarnation,
+                term: term.0,
+                ledger: ledger.as_ref().map(Into::into),
+            },
             Event::Fired { firing, revision, kind } => Self::Fired {
                 firing: firing.into(),
                 revision: revision.0,
@@ -38,7 +42,8 @@ impl From<&Event> for Fact {
                 fencing_token: lease.fencing_token.0,
             },
             Event::Settled { .. } => settled(event),
-            Event::Defined { uid, name, revision, definition, by } => Self::Defined {
+            Event::Defined { uid, name, revision, definition, mark, by } => Self::Defined {
+                mark: Instant(*mark),
                 uid: uid.to_string(),
                 schedule: name.to_string(),
                 revision: revision.0,
@@ -101,7 +106,44 @@ impl From<&Event> for Fact {
             Event::LetterDiscarded { firing, by } => {
                 Self::LetterDiscarded { firing: firing.into(), by: by.to_string() }
             }
+            Event::Outage { .. }
+            | Event::LedgerChecked { .. }
+            | Event::Restating { .. }
+            | Event::Standing { .. }
+            | Event::CalendarStanding { .. }
+            | Event::Restated { .. }
+            | Event::MembersChanged { .. }
+            | Event::LedgerDropped { .. } => keeping(event),
         }
+    }
+}
+
+/// The facts about the ledger itself, and who keeps it.
+fn keeping(event: &Event) -> Fact {
+    match event {
+        Event::Outage { from, to } => Fact::Outage { from: Instant(*from), to: Instant(*to) },
+        Event::LedgerChecked { end } => Fact::LedgerChecked { end: end.into() },
+        Event::Restating { epoch, zones } => Fact::Restating { epoch: epoch.0, zones: zones.to_string() },
+        Event::Standing { uid, name, revision, definition, mark, state, fired, by } => Fact::Standing {
+            uid: uid.to_string(),
+            schedule: name.to_string(),
+            revision: revision.0,
+            definition: Box::new((&**definition).into()),
+            mark: Instant(*mark),
+            state: state_word(state).into(),
+            fired: *fired,
+            by: by.to_string(),
+        },
+        Event::CalendarStanding { name, before, .. } => {
+            Fact::CalendarStanding { calendar: name.to_string(), versions_before: before.len() }
+        }
+        Event::Restated { from } => Fact::Restated { from: from.0 },
+        Event::MembersChanged { voters, learners } => Fact::MembersChanged {
+            voters: voters.iter().map(|node| node.0).collect(),
+            learners: learners.iter().map(|node| node.0).collect(),
+        },
+        Event::LedgerDropped { before } => Fact::LedgerDropped { before: before.0 },
+        _ => unreachable!("no fact about the ledger: {event:?}"),
     }
 }
 

@@ -62,7 +62,13 @@ impl Log {
             _dir: dir,
         });
         log.commit(|_, _| {
-            Some(Body::LeaderEpoch(LeaderEpoch { node: NodeId(1), incarnation: 1, term: Term(1) }))
+            Some(Body::LeaderEpoch(LeaderEpoch {
+                node: NodeId(1),
+                incarnation: 1,
+                term: Term(1),
+                ledger: None,
+                leaderless_since: None,
+            }))
         });
         log
     }
