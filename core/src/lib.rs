@@ -68,4 +68,6 @@ pub mod query;
 
 pub mod invariant;
 
+pub mod verify;
+
 pub mod image;
