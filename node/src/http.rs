@@ -32,6 +32,7 @@ mod schedules;
 mod secrets;
 mod serve;
 mod unknown;
+mod verify;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -162,6 +163,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(firings::rerun))
         .routes(routes!(firings::cancel))
         .routes(routes!(ledger::rows))
+        .routes(routes!(verify::verify))
         .routes(routes!(preview::preview))
         .routes(routes!(apply::apply))
         .routes(routes!(calendars::list))

@@ -27,6 +27,8 @@ pub mod problem;
 
 pub mod wire;
 
+pub mod verify;
+
 pub mod service;
 
 pub mod work;

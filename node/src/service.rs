@@ -31,6 +31,7 @@ pub(crate) mod reruns;
 pub mod schedules;
 pub mod secrets;
 pub mod show;
+pub mod verify;
 pub(crate) mod warnings;
 pub mod write;
 
@@ -91,6 +92,7 @@ pub struct Service {
     room: leases::Room,
     stopping: CancellationToken,
     egress: Option<Arc<Egress>>,
+    verifying: verify::Place,
 }
 
 impl Service {
@@ -111,6 +113,7 @@ impl Service {
             room: leases::Room::default(),
             stopping: CancellationToken::new(),
             egress: None,
+            verifying: verify::Place::default(),
         }
     }
 

@@ -36,4 +36,5 @@ pub mod spec;
 pub mod target;
 pub mod text;
 pub mod time;
+pub mod verify;
 pub mod webhook;

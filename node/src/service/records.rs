@@ -171,6 +171,11 @@ impl Records {
             .unwrap_or_else(|_| Err(Problem::new(Code::Internal, "reading the records panicked")))
     }
 
+    /// The ledger alone.
+    pub(super) fn ledger(&self) -> &LedgerReader {
+        &self.ledger
+    }
+
     fn rows_behind(&self, after: Option<Position>, limit: usize) -> Result<Vec<Row>, Problem> {
         self.ledger.read(after, limit, PAGE_BYTES).map_err(|trouble| unreadable_ledger(&trouble))
     }

@@ -137,7 +137,7 @@ impl LedgerReader {
     }
 
     /// Grows when rows were cut from the end or all were replaced.
-    pub(crate) fn generation(&self) -> u64 {
+    pub fn generation(&self) -> u64 {
         self.shared.view().generation
     }
 
