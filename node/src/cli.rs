@@ -39,6 +39,7 @@ mod schedule;
 mod secret;
 mod session;
 mod trigger;
+mod verify;
 mod worker;
 
 use std::ffi::OsString;
@@ -112,6 +113,7 @@ fn client_command(command: Command, io: &mut Io<'_>) -> Result<(), Failure> {
         Command::Queue(args) => runtime.block_on(queue::run(args, io)),
         Command::Secret(args) => runtime.block_on(secret::run(args, io)),
         Command::Ledger(args) => runtime.block_on(ledger::run(args, io)),
+        Command::Verify(args) => runtime.block_on(verify::run(*args, io)),
         Command::Import(args) => runtime.block_on(import::run(args, io)),
         Command::Cluster(args) => runtime.block_on(cluster::run(args, io)),
         Command::Health(args) => runtime.block_on(health::run(args, io)),

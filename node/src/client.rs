@@ -13,6 +13,7 @@ mod call;
 pub mod draft;
 mod endpoint;
 mod error;
+mod events;
 mod insist;
 mod lease;
 mod pages;

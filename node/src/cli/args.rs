@@ -11,6 +11,7 @@ mod queue;
 mod reading;
 mod schedule;
 mod secret;
+mod verify;
 mod worker;
 
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ pub use reading::{
 };
 pub use schedule::{CreateArgs, ScheduleArgs, ScheduleCommand, ScheduleState, SetArgs, Sort, TriggerArgs};
 pub use secret::{SecretArgs, SecretCommand, SecretPutArgs};
+pub use verify::VerifyArgs;
 pub use worker::WorkerArgs;
 
 /// `campanile`: a highly available cron. Nodes, their users and their operators share this one binary.
@@ -79,6 +81,8 @@ pub enum Command {
     Worker(WorkerArgs),
     /// The ledger: every fact in the order of the log
     Ledger(LedgerArgs),
+    /// Say whether every instant is accounted for: re-derives all of them from the ledger of each node, or from an export
+    Verify(Box<VerifyArgs>),
     /// Say what a cron pattern or a recurrence rule means, offline: English, next instants, daylight saving, warnings
     Explain(ExplainArgs),
     /// Turn what another scheduler has into schedules

@@ -25,9 +25,12 @@ pub enum NotAnArchive {
     /// It is an export in JSON lines.
     #[error("this is an export in JSON lines, which holds no chain to check")]
     JsonLines,
-    /// It is something else, or damaged before its first row.
+    /// It is another kind of file, or of a newer version.
     #[error(transparent)]
-    Flawed(#[from] Flawed),
+    Foreign(Flawed),
+    /// It is damaged before its first row.
+    #[error(transparent)]
+    Flawed(Flawed),
 }
 
 impl<R: Read> OfArchive<Lead<R>> {
@@ -46,7 +49,10 @@ impl<R: Read> OfArchive<Lead<R>> {
             Err(Flawed { fault: Fault::Foreign | Fault::CutOff, .. }) if is_json => {
                 Err(NotAnArchive::JsonLines)
             }
-            Err(flawed) => Err(flawed.into()),
+            Err(flawed @ Flawed { fault: Fault::Foreign | Fault::TooNew { .. }, .. }) => {
+                Err(NotAnArchive::Foreign(flawed))
+            }
+            Err(flawed) => Err(NotAnArchive::Flawed(flawed)),
         }
     }
 
