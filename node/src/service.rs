@@ -9,6 +9,7 @@
 //! outcome that is not known is said to be unknown.
 
 mod apply;
+pub mod as_of;
 pub mod backfills;
 pub mod calendars;
 pub mod cluster;

@@ -7,6 +7,7 @@
 
 pub mod action;
 pub mod apply;
+pub mod as_of;
 pub mod backfill;
 pub mod calendar;
 pub mod cluster;

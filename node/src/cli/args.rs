@@ -16,7 +16,7 @@ mod worker;
 
 use std::path::PathBuf;
 
-use campanile_core::cron::parse_instant;
+use campanile_core::cron::{instant_text, parse_instant};
 use campanile_core::definition::check_segment;
 use campanile_core::time::{Span, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -213,6 +213,14 @@ pub(crate) fn span(text: &str) -> Result<Span, String> {
 pub(crate) fn instant(text: &str) -> Result<Timestamp, String> {
     parse_instant(text)
         .ok_or_else(|| "write it like 2026-12-01T08:00:00Z or 2026-12-01T09:00:00+01:00".to_owned())
+}
+
+/// A log index, or an instant as the API wants it.
+pub(crate) fn as_of(text: &str) -> Result<String, String> {
+    match text.parse::<u64>() {
+        Ok(index) => Ok(index.to_string()),
+        Err(_) => instant(text).map(instant_text).map_err(|hint| format!("{hint}, or a log index")),
+    }
 }
 
 /// A name of one part: a queue, a secret, a namespace. It goes into a path, so that it is checked here.

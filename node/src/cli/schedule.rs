@@ -30,11 +30,11 @@ pub(super) async fn run(args: ScheduleArgs, io: &mut Io<'_>) -> Result<(), Failu
     let client = connect(&args.connect)?;
     let format = args.output.format;
     match args.command {
-        ScheduleCommand::Ls { namespace, label, state, query, sort, limit } => {
-            let call = ls(namespace, &label, state, query, sort);
+        ScheduleCommand::Ls { namespace, label, state, query, sort, limit, as_of } => {
+            let call = ls(namespace, &label, state, query, sort).query_if("as_of", as_of);
             print_list(&client, call, limit, &SCHEDULES, format, io).await
         }
-        ScheduleCommand::Get { names } => get(&client, &names, format, io).await,
+        ScheduleCommand::Get { names, as_of } => get(&client, &names, as_of, format, io).await,
         ScheduleCommand::Put { files, if_match, dry_run } => {
             let mode = if dry_run { put::Mode::Dry } else { put::Mode::Real };
             put::run(&client, &files, if_match, mode, format, io).await
@@ -88,11 +88,13 @@ fn ls(
 async fn get(
     client: &Client,
     names: &[ScheduleName],
+    as_of: Option<String>,
     format: Format,
     io: &mut Io<'_>,
 ) -> Result<(), Failure> {
     for (place, name) in names.iter().enumerate() {
-        let answer = client.send(&Call::get(path_of(name))).await?;
+        let call = Call::get(path_of(name)).query_if("as_of", as_of.as_ref());
+        let answer = client.send(&call).await?;
         if place > 0 {
             separate(io, format)?;
         }
@@ -149,9 +151,17 @@ fn overview(schedule: &Value, etag: Option<&str>) -> Vec<(&'static str, String)>
         ("Revision", at(schedule, "/revision")),
         ("Uid", at(schedule, "/uid")),
         ("Updated", format!("{} by {}", at(schedule, "/updated_at"), at(schedule, "/updated_by"))),
+        ("As of", as_of(schedule)),
         ("ETag", etag.unwrap_or_default().to_owned()),
     ];
     rows.into_iter().filter(|(_, text)| !matches!(text.as_str(), "" | cell::NOTHING | "- to -")).collect()
+}
+
+/// The moment that an answer tells of, when that is not now.
+fn as_of(schedule: &Value) -> String {
+    let Some(moment) = schedule.get("as_of") else { return String::new() };
+    let gone = if schedule["stands"] == false { "; it has been removed since" } else { "" };
+    format!("entry {}, {}{gone}", at(moment, "/index"), at(moment, "/at"))
 }
 
 /// The specs as one would write them; options only where they are not the default.

@@ -14,9 +14,11 @@ use super::conditions::{Named, condition};
 use super::firings::as_decided;
 use super::query::Params;
 use crate::problem::Problem;
+use crate::service::as_of::AsOf;
 use crate::service::list::{Filter, Sort};
 use crate::service::schedules::{Answer, no_such};
 use crate::service::write::Caller;
+use crate::wire::as_of::ScheduleAsOf;
 use crate::wire::definition::Definition;
 use crate::wire::diff::DryRun;
 use crate::wire::draft;
@@ -38,25 +40,43 @@ use crate::wire::schedule::{STATES, Schedule};
         ("sort" = Option<String>, Query, description = "`name` (default), or `next`: of those that have a next instant."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "At most so many; 100 by default."),
         ("page_token" = Option<String>, Query, description = "The `next_page_token` of the page before."),
+        ("as_of" = Option<String>, Query, description = "As they stood then: a log index, or an instant. In the order of creation, and without `sort`."),
         ("consistency" = Option<String>, Query, description = "`linearizable` (default) or `stale`."),
     ),
-    responses((status = 200, description = "A page of schedules.", body = Page<Schedule>)),
+    responses(
+        (status = 200, description = "A page of schedules.", body = ListAnswer),
+        (status = 410, description = "`watch_expired`: retention has passed what stood then."),
+    ),
 )]
 pub(crate) async fn list(State(app): State<App>, uri: Uri) -> Answered {
     let mut params = Params::of(uri.query());
+    let sort = params.word("sort", &["name", "next"])?;
+    let sorted = sort.is_some();
     let filter = Filter {
         namespace: params.one("namespace")?,
         labels: params.all("label").into_iter().map(label).collect(),
         state: params.word("state", &STATES)?.map(str::to_owned),
         q: params.one("q")?,
-        sort: if params.word("sort", &["name", "next"])? == Some("next") { Sort::Next } else { Sort::Name },
+        sort: if sort == Some("next") { Sort::Next } else { Sort::Name },
         limit: params.limit()?,
         page_token: params.one("page_token")?,
     };
-    let consistency = params.consistency()?;
+    let (consistency, as_of) = (params.consistency()?, as_of(&mut params)?);
     params.close()?;
     let machine = app.service.read(consistency).await?;
-    ok(&app.service.list(&machine, &filter)?)
+    match as_of {
+        None => ok(&app.service.list(&machine, &filter)?),
+        Some(_) if sorted => Err(Problem::bad_request(
+            "a list with as_of is in the order in which schedules were created: leave sort out",
+        )
+        .into()),
+        Some(as_of) => ok(&app.service.list_as_of(machine, filter, as_of).await?),
+    }
+}
+
+/// As of when, if that is not now.
+fn as_of(params: &mut Params) -> Result<Option<AsOf>, Problem> {
+    params.one("as_of")?.map(|text| AsOf::read(&text)).transpose()
 }
 
 fn label(text: String) -> (String, Option<String>) {
@@ -71,15 +91,22 @@ fn label(text: String) -> (String, Option<String>) {
     get, path = "/v1/schedules/{namespace}/{name}", operation_id = "get_schedule", tag = "schedules",
     params(
         ("namespace" = String, Path), ("name" = String, Path),
+        ("as_of" = Option<String>, Query, description = "As it stood then, by the name of then: a log index, or an instant."),
         ("consistency" = Option<String>, Query, description = "`linearizable` (default) or `stale`."),
     ),
-    responses((status = 200, description = "The schedule; its `ETag` is the log index of its last change.", body = Schedule)),
+    responses(
+        (status = 200, description = "The schedule; its `ETag` is the log index of its last change, and there is none with `as_of`.", body = GetAnswer),
+        (status = 410, description = "`watch_expired`: retention has passed what stood then."),
+    ),
 )]
 pub(crate) async fn get(State(app): State<App>, Named(name): Named, uri: Uri) -> Answered {
     let mut params = Params::of(uri.query());
-    let consistency = params.consistency()?;
+    let (consistency, as_of) = (params.consistency()?, as_of(&mut params)?);
     params.close()?;
     let machine = app.service.read(consistency).await?;
+    if let Some(as_of) = as_of {
+        return ok(&app.service.schedule_as_of(machine, name, as_of).await?);
+    }
     let schedule = machine.named(&name).ok_or_else(|| no_such(&name))?;
     let (schedule, index) = (schedule.clone(), schedule.updated_index);
     let shown = app.service.show_whole(machine, schedule).await?;
@@ -122,6 +149,28 @@ pub(crate) async fn put(
     }
     let written = app.service.put(&caller, name, condition, definition).await?;
     answer(&app, &written).await
+}
+
+/// Either answer of a get.
+#[derive(serde::Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it is the schema of two answers, each of which is written as itself")]
+pub(crate) enum GetAnswer {
+    /// As it stands.
+    Schedule(Box<Schedule>),
+    /// With `as_of`: as it stood.
+    AsOf(Box<ScheduleAsOf>),
+}
+
+/// Either answer of a list.
+#[derive(serde::Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it is the schema of two answers, each of which is written as itself")]
+pub(crate) enum ListAnswer {
+    /// As they stand.
+    Schedules(Page<Schedule>),
+    /// With `as_of`: as they stood.
+    AsOf(Page<ScheduleAsOf>),
 }
 
 /// Either answer of a put.

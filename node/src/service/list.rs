@@ -3,10 +3,10 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use campanile_core::definition::ScheduleName;
+use campanile_core::definition::{Definition, ScheduleName};
 use campanile_core::id::Uid;
 use campanile_core::machine::Machine;
-use campanile_core::schedule::Schedule;
+use campanile_core::schedule::{Schedule, State};
 use campanile_core::time::Timestamp;
 
 use super::Service;
@@ -136,18 +136,28 @@ fn take_where<'a>(
 
 impl Filter {
     fn matches(&self, schedule: &Schedule) -> bool {
-        let about = &schedule.definition.about;
+        self.wants_but_for_namespace(&schedule.name, &schedule.definition, &schedule.state)
+    }
+
+    /// Whether a schedule that stands, or stood, like this is asked for.
+    pub(super) fn wants(&self, name: &ScheduleName, definition: &Definition, state: &State) -> bool {
+        self.namespace.as_deref().is_none_or(|wanted| name.namespace() == wanted)
+            && self.wants_but_for_namespace(name, definition, state)
+    }
+
+    fn wants_but_for_namespace(&self, name: &ScheduleName, definition: &Definition, state: &State) -> bool {
+        let about = &definition.about;
         let has = |(key, value): &(String, Option<String>)| {
             about
                 .labels
                 .get(key.as_str())
                 .is_some_and(|found| value.as_deref().is_none_or(|wanted| **found == *wanted))
         };
-        self.state.as_deref().is_none_or(|state| state_word(&schedule.state) == state)
+        self.state.as_deref().is_none_or(|wanted| state_word(state) == wanted)
             && self.labels.iter().all(has)
             && self.q.as_deref().is_none_or(|wanted| {
                 let wanted = wanted.to_lowercase();
-                [schedule.name.as_str(), &about.display_name, &about.description]
+                [name.as_str(), &about.display_name, &about.description]
                     .iter()
                     .any(|text| text.to_lowercase().contains(&wanted))
             })

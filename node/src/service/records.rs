@@ -31,6 +31,7 @@ use crate::wire::firing::Firing;
 use crate::wire::ledger::Row as ShownRow;
 use crate::wire::page::{Page, parts, token};
 
+pub(super) use rows::SKIPS;
 pub use rows::{history_keys, parse_position, read_row};
 use story::Story;
 
@@ -176,7 +177,7 @@ impl Records {
         &self.ledger
     }
 
-    fn rows_behind(&self, after: Option<Position>, limit: usize) -> Result<Vec<Row>, Problem> {
+    pub(super) fn rows_behind(&self, after: Option<Position>, limit: usize) -> Result<Vec<Row>, Problem> {
         self.ledger.read(after, limit, PAGE_BYTES).map_err(|trouble| unreadable_ledger(&trouble))
     }
 
@@ -186,7 +187,7 @@ impl Records {
         row.map_err(|trouble| unreadable_ledger(&trouble))
     }
 
-    fn history(&self) -> &History {
+    pub(super) fn history(&self) -> &History {
         self.indexer.history()
     }
 }
@@ -208,7 +209,7 @@ impl<'a> Telling<'a> {
     fn firing(&mut self, id: FiringId) -> Result<Option<Firing>, Problem> {
         let fired = self.rows_of(id, id.run.0)?;
         let entries = if fired.is_empty() && id.run == Run(0) && self.machine.firing(id).is_none() {
-            self.rows_of(id, rows::SKIPS)?
+            self.rows_of(id, SKIPS)?
         } else {
             fired
         };
@@ -343,6 +344,6 @@ fn unreadable_ledger(trouble: &Trouble) -> Problem {
     Problem::new(Code::Internal, format!("the ledger of this node cannot be read: {trouble}"))
 }
 
-fn rebuilding(wrong: &Unreadable) -> Problem {
+pub(super) fn rebuilding(wrong: &Unreadable) -> Problem {
     Problem::new(Code::NotReady, format!("{wrong}; ask again in a moment, or another node"))
 }

@@ -3,6 +3,7 @@
 
 mod access;
 mod apply;
+mod as_of;
 mod backfills;
 mod bad_input;
 mod calendars;

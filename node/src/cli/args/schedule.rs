@@ -7,7 +7,7 @@ use campanile_core::time::{Span, Timestamp};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 use super::past::{FillArgs, MarkArgs, RevisionsArgs};
-use super::{Connect, Output, instant, pair, span};
+use super::{Connect, Output, as_of, instant, pair, span};
 
 /// `campanile schedule …`.
 #[derive(Debug, Args)]
@@ -47,12 +47,18 @@ pub enum ScheduleCommand {
         /// Print at most so many; all of them when it is left out
         #[arg(long, value_name = "N")]
         limit: Option<u64>,
+        /// As they stood then: an instant, or a log index; in the order of creation
+        #[arg(long, value_name = "INSTANT|INDEX", value_parser = as_of, conflicts_with = "sort")]
+        as_of: Option<String>,
     },
     /// Show schedules; `-o yaml` can be edited and given to `put`
     Get {
         /// Which
         #[arg(required = true, value_name = "NAME", value_parser = name)]
         names: Vec<ScheduleName>,
+        /// As they stood then, those that were removed since too: an instant, or a log index
+        #[arg(long, value_name = "INSTANT|INDEX", value_parser = as_of)]
+        as_of: Option<String>,
     },
     /// Create or replace the schedules of a file: YAML or JSON, many documents, each put on its own
     Put {

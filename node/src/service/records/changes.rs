@@ -5,8 +5,8 @@ use campanile_core::id::Uid;
 use campanile_storage::history::{Entry, Order, Window};
 
 use super::places::{Change, changes_of};
-use super::{Records, read_row, rebuilding};
-use crate::problem::Problem;
+use super::{INDEX_WITHIN, Records, read_row, rebuilding, unreadable_ledger};
+use crate::problem::{Code, Problem};
 
 /// How many keys are read at once.
 const BATCH: usize = 64;
@@ -31,8 +31,8 @@ pub(in crate::service) enum Walk {
 
 impl Records {
     /// Walks through the changes of a schedule from the entry at `index` back, until `look` has seen enough. It costs what is
-    /// looked at; rows are only read when `look` reads them ([`Records::row_of`]). Call it on a blocking thread, after
-    /// `caught_up`.
+    /// looked at; rows are only read when `look` reads them ([`Records::row_of`]). Call it on a blocking thread, when the
+    /// index is far enough.
     ///
     /// # Errors
     /// `not_ready` while the index is built again; those of `look`.
@@ -61,6 +61,26 @@ impl Records {
                 return Ok(());
             }
         }
+    }
+
+    /// Waits until the index has every row up to this entry: who tells what stood may not miss one.
+    ///
+    /// # Errors
+    /// `not_ready` when it is behind, or being built again.
+    pub(in crate::service) fn indexed_through(&self, index: u64) -> Result<(), Problem> {
+        if self.indexer.wait_for(index, INDEX_WITHIN) {
+            return Ok(());
+        }
+        let why = "the index of the ledger is behind; ask again in a moment, or another node";
+        Err(Problem::new(Code::NotReady, why))
+    }
+
+    /// Whether no row was ever dropped.
+    ///
+    /// # Errors
+    /// `internal` when the ledger cannot be read.
+    pub(in crate::service) fn is_whole(&self) -> Result<bool, Problem> {
+        self.ledger.reaches(None).map_err(|trouble| unreadable_ledger(&trouble))
     }
 
     /// The row of an entry of the index, read; `None` when retention has dropped it.

@@ -21,6 +21,9 @@ const HASH: u64 = CALENDARS - 1;
 /// Every schedule, under this uid and with its own uid for a nominal.
 pub(in crate::service) const SCHEDULES: Uid = Uid(1 << 59);
 
+/// Where everything was told again, under this uid and with the entry that began the telling for a nominal.
+pub(in crate::service) const RESTATED: Uid = Uid(SCHEDULES.0 + 1);
+
 /// How much of a `run` is the kind of a change; the rest is the number of its row, so that keys sort as the log does.
 const KIND_BITS: u32 = 4;
 
@@ -97,6 +100,7 @@ pub(super) fn add(position: Position, event: &Event, keys: &mut Vec<Key>) {
         Event::CalendarPut { name, .. }
         | Event::CalendarDeleted { name, .. }
         | Event::CalendarStanding { name, .. } => keys.push(key(calendar_named(name), place, position.n)),
+        Event::Restated { from } => keys.push(key(RESTATED, i64::try_from(from.0).unwrap_or(i64::MAX), 0)),
         _ => {}
     }
 }

@@ -21,7 +21,7 @@ const DEFINITIONS: u64 = 1 << 63;
 /// Runs of skips are indexed under this run, which no firing has (each run is one more than the last, and nobody asks for
 /// four billion re-runs of an instant). So whatever stands under another run has fired, and what has fired is known from
 /// keys alone.
-pub(super) const SKIPS: u32 = u32::MAX;
+pub(in crate::service) const SKIPS: u32 = u32::MAX;
 
 /// Where a row belongs in the history: firings by their nominal, a run of skips by its last, and what changed a schedule by
 /// its place in the log too (see [`places`]). Give it to the indexer. Other keys for the same row are another form of the

@@ -130,6 +130,11 @@ impl Log {
         self.ledger.lock().unwrap().drop_prefix(self.view().applied().0 + 1);
     }
 
+    /// Retention drops the rows of earlier entries.
+    pub(crate) fn drop_before(&self, index: u64) {
+        self.ledger.lock().unwrap().drop_prefix(index);
+    }
+
     /// Begins everything that may begin.
     pub(crate) fn begin(&self) -> Vec<BeginItem> {
         let mut items = Vec::new();
