@@ -124,6 +124,11 @@ impl LedgerReader {
         })
     }
 
+    /// Rows of earlier entries are hidden, whether a file still holds them or not.
+    pub fn floor(&self) -> u64 {
+        self.shared.view().floor
+    }
+
     /// The files, oldest first.
     pub fn segments(&self) -> Vec<SegmentInfo> {
         let view = self.shared.view();
