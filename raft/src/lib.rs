@@ -10,7 +10,9 @@
 //! Read in this order; the node needs [`Options`], [`Consensus`] and [`Office`] only.
 
 pub mod apply;
+pub mod compare;
 pub mod consensus;
+pub mod differs;
 pub mod fatal;
 pub mod format;
 pub mod identity;
@@ -20,6 +22,7 @@ pub mod log;
 pub mod membership;
 pub mod office;
 pub mod policy;
+pub mod reign;
 pub mod settings;
 pub mod stamp;
 pub mod stores;
