@@ -15,7 +15,9 @@ mod endpoint;
 mod error;
 mod insist;
 mod lease;
+mod open;
 mod pages;
+mod stream;
 pub mod worker;
 
 use std::sync::Once;
@@ -26,7 +28,9 @@ pub use ask::Answer;
 pub use call::{Call, Condition};
 pub use endpoint::{Endpoint, Token};
 pub use error::{Error, FieldError, Problem, Tried};
+pub use open::Download;
 pub use pages::Pages;
+pub use stream::{LedgerEvent, LedgerStream, Wanted};
 
 use ask::Outcome;
 

@@ -31,6 +31,7 @@ mod relay;
 mod schedules;
 mod secrets;
 mod serve;
+mod stream;
 mod unknown;
 
 use std::any::Any;
@@ -162,6 +163,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(firings::rerun))
         .routes(routes!(firings::cancel))
         .routes(routes!(ledger::rows))
+        .routes(routes!(stream::stream))
         .routes(routes!(preview::preview))
         .routes(routes!(apply::apply))
         .routes(routes!(calendars::list))

@@ -39,6 +39,8 @@ pub enum Code {
     IdempotencyMismatch,
     /// The attempt belongs to somebody else by now.
     LeaseLost,
+    /// Retention has dropped rows behind the position that a watcher has reached.
+    WatchExpired,
     /// The body is larger than a request may be.
     PayloadTooLarge,
     /// This node does not lead, and the request asked not to be forwarded.
@@ -57,7 +59,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of the statuses; the OpenAPI document and the tests go through it.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::BadRequest,
         Self::Unauthenticated,
         Self::Forbidden,
@@ -68,6 +70,7 @@ impl Code {
         Self::InUse,
         Self::Conflict,
         Self::LeaseLost,
+        Self::WatchExpired,
         Self::VersionConflict,
         Self::PayloadTooLarge,
         Self::NotLeader,
@@ -91,6 +94,7 @@ impl Code {
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
             Self::AlreadyExists | Self::Overlap | Self::InUse | Self::Conflict | Self::LeaseLost => 409,
+            Self::WatchExpired => 410,
             Self::VersionConflict => 412,
             Self::PayloadTooLarge => 413,
             Self::NotLeader => 421,
@@ -120,6 +124,7 @@ impl Code {
             Self::VersionConflict => "version_conflict",
             Self::IdempotencyMismatch => "idempotency_mismatch",
             Self::LeaseLost => "lease_lost",
+            Self::WatchExpired => "watch_expired",
             Self::PayloadTooLarge => "payload_too_large",
             Self::NotLeader => "not_leader",
             Self::RateLimited => "rate_limited",
@@ -148,6 +153,7 @@ impl Code {
             Self::VersionConflict => "it was changed by somebody else",
             Self::IdempotencyMismatch => "the idempotency key was used for another request",
             Self::LeaseLost => "the lease is lost",
+            Self::WatchExpired => "retention has passed the position",
             Self::PayloadTooLarge => "the body is too large",
             Self::NotLeader => "this node is not the leader",
             Self::RateLimited => "too much at once",

@@ -31,6 +31,7 @@ pub(crate) mod reruns;
 pub mod schedules;
 pub mod secrets;
 pub mod show;
+pub mod stream;
 pub(crate) mod warnings;
 pub mod write;
 
@@ -89,6 +90,7 @@ pub struct Service {
     metrics: Option<Arc<Metrics>>,
     intake: Intake,
     room: leases::Room,
+    streams: stream::Places,
     stopping: CancellationToken,
     egress: Option<Arc<Egress>>,
 }
@@ -109,6 +111,7 @@ impl Service {
             options,
             metrics: None,
             room: leases::Room::default(),
+            streams: stream::Places::default(),
             stopping: CancellationToken::new(),
             egress: None,
         }

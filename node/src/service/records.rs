@@ -4,10 +4,12 @@
 //! waits until it has what the ledger had when it was asked.
 
 mod attempt;
+pub(super) mod follow;
 mod past;
 mod recent;
 mod revisions;
 mod rows;
+pub mod sieve;
 mod story;
 
 use std::collections::BTreeMap;
