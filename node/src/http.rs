@@ -13,6 +13,7 @@ mod body;
 mod calendars;
 mod cluster;
 mod conditions;
+mod export;
 mod firings;
 mod forwarded;
 mod gate;
@@ -164,6 +165,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(firings::cancel))
         .routes(routes!(ledger::rows))
         .routes(routes!(stream::stream))
+        .routes(routes!(export::export))
         .routes(routes!(preview::preview))
         .routes(routes!(apply::apply))
         .routes(routes!(calendars::list))

@@ -35,6 +35,8 @@ pub mod http;
 
 pub mod client;
 
+pub mod export;
+
 pub mod cli;
 
 pub mod import;

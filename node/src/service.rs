@@ -91,6 +91,7 @@ pub struct Service {
     intake: Intake,
     room: leases::Room,
     streams: stream::Places,
+    exports: stream::export::Exports,
     stopping: CancellationToken,
     egress: Option<Arc<Egress>>,
 }
@@ -112,6 +113,7 @@ impl Service {
             metrics: None,
             room: leases::Room::default(),
             streams: stream::Places::default(),
+            exports: stream::export::Exports::default(),
             stopping: CancellationToken::new(),
             egress: None,
         }

@@ -6,7 +6,7 @@
 mod sse;
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use reqwest::Response;
 use serde_json::Value;
@@ -15,6 +15,9 @@ use super::insist::Waits;
 use super::open::HEARD_WITHIN;
 use super::{Call, Client, Error, Failed, Problem};
 use sse::{Message, Parser};
+
+/// What a try to connect gets at least, however late it is.
+const LAST_TRY: Duration = Duration::from_secs(1);
 
 /// Which rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,6 +60,8 @@ pub struct LedgerStream<'a> {
     position: Option<String>,
     open: Option<Open>,
     waits: Waits,
+    /// Whether it has tried to connect before.
+    is_again: bool,
 }
 
 #[derive(Debug)]
@@ -82,7 +87,7 @@ impl Client {
             .query_if("after", after)
             .query_if("type", types)
             .query_if("schedule", schedule);
-        LedgerStream { client: self, call, position: None, open: None, waits: Waits::default() }
+        LedgerStream { client: self, call, position: None, open: None, waits: Waits::default(), is_again: false }
     }
 }
 
@@ -121,22 +126,23 @@ impl LedgerStream<'_> {
     async fn connect(&mut self, deadline: Instant) -> Result<Open, Error> {
         let call = self.call.clone().last_event(self.position.as_deref());
         loop {
-            if self.waits.have_passed() || self.position.is_some() {
+            if self.is_again {
                 tokio::time::sleep(self.waits.next()).await;
             }
+            self.is_again = true;
             let mut failed = Failed::default();
-            let until = deadline.max(Instant::now() + std::time::Duration::from_secs(1));
-            match self.client.open_each(&call, until, &mut failed).await {
+            let until = deadline.max(Instant::now() + LAST_TRY);
+            let error = match self.client.open_each(&call, until, &mut failed).await {
                 Ok(Some(response)) => {
                     return Ok(Open { response, parser: Parser::default(), messages: VecDeque::new() });
                 }
-                Ok(None) if Instant::now() >= deadline => return Err(failed.into_error()),
-                Ok(None) => {
-                    self.waits.next();
-                }
-                Err(error) if error.may_pass() && Instant::now() < deadline => self.client.prefer_another(),
-                Err(error) => return Err(error),
+                Ok(None) => failed.into_error(),
+                Err(error) => error,
+            };
+            if !error.may_pass() || Instant::now() >= deadline {
+                return Err(error);
             }
+            self.client.prefer_another();
         }
     }
 

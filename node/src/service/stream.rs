@@ -9,6 +9,8 @@
 //! those of applied entries only, so none is ever taken back. A node that is behind a reader's position waits until it is
 //! not. This file must not know how a row is written to a connection.
 
+pub mod export;
+
 use std::sync::Arc;
 use std::time::Duration;
 
