@@ -16,7 +16,9 @@ mod error;
 mod events;
 mod insist;
 mod lease;
+mod open;
 mod pages;
+mod stream;
 pub mod worker;
 
 use std::sync::Once;
@@ -27,7 +29,9 @@ pub use ask::Answer;
 pub use call::{Call, Condition};
 pub use endpoint::{Endpoint, Token};
 pub use error::{Error, FieldError, Problem, Tried};
+pub use open::Download;
 pub use pages::Pages;
+pub use stream::{LedgerEvent, LedgerStream, Wanted};
 
 use ask::Outcome;
 

@@ -13,6 +13,7 @@ mod body;
 mod calendars;
 mod cluster;
 mod conditions;
+mod export;
 mod firings;
 mod forwarded;
 mod gate;
@@ -31,6 +32,7 @@ mod relay;
 mod schedules;
 mod secrets;
 mod serve;
+mod stream;
 mod unknown;
 mod verify;
 
@@ -164,6 +166,8 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(firings::cancel))
         .routes(routes!(ledger::rows))
         .routes(routes!(verify::verify))
+        .routes(routes!(stream::stream))
+        .routes(routes!(export::export))
         .routes(routes!(preview::preview))
         .routes(routes!(apply::apply))
         .routes(routes!(calendars::list))

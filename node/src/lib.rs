@@ -37,6 +37,8 @@ pub mod http;
 
 pub mod client;
 
+pub mod export;
+
 pub mod cli;
 
 pub mod import;

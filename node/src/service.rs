@@ -33,6 +33,7 @@ pub mod schedules;
 pub mod secrets;
 pub mod show;
 pub mod verify;
+pub mod stream;
 pub(crate) mod warnings;
 pub mod write;
 
@@ -91,6 +92,8 @@ pub struct Service {
     metrics: Option<Arc<Metrics>>,
     intake: Intake,
     room: leases::Room,
+    streams: stream::Places,
+    exports: stream::export::Exports,
     stopping: CancellationToken,
     egress: Option<Arc<Egress>>,
     verifying: verify::Place,
@@ -112,6 +115,8 @@ impl Service {
             options,
             metrics: None,
             room: leases::Room::default(),
+            streams: stream::Places::default(),
+            exports: stream::export::Exports::default(),
             stopping: CancellationToken::new(),
             egress: None,
             verifying: verify::Place::default(),

@@ -27,7 +27,7 @@ pub use import::{ImportArgs, ImportCommand, ImportCrontabArgs, ImportDkronArgs, 
 pub use past::{BackfillArgs, BackfillCommand, FillArgs, MarkArgs, RerunArgs, RevisionsArgs};
 pub use queue::{QueueArgs, QueueCommand, QueuePutArgs, Rate};
 pub use reading::{
-    ClusterArgs, ClusterCommand, ExplainArgs, FiringArgs, FiringCommand, HealthArgs, LedgerArgs,
+    ClusterArgs, ClusterCommand, ExplainArgs, ExportFormat, FiringArgs, FiringCommand, HealthArgs, LedgerArgs,
     LedgerCommand, LedgerFormat,
 };
 pub use schedule::{CreateArgs, ScheduleArgs, ScheduleCommand, ScheduleState, SetArgs, Sort, TriggerArgs};

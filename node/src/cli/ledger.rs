@@ -1,21 +1,19 @@
 //! `campanile ledger tail, export`: facts in the order of the log.
 
-use std::time::Duration;
+mod segments;
 
 use serde_json::Value;
 
 use super::Io;
-use super::args::{Format, LedgerArgs, LedgerCommand, LedgerFormat};
+use super::args::{ExportFormat, Format, LedgerArgs, LedgerCommand, LedgerFormat};
 use super::cell::{at, fields};
 use super::failure::Failure;
 use super::list::{Column, Kind, List};
 use super::session::connect;
-use crate::client::{Call, Client};
+use crate::client::{Call, Client, LedgerEvent};
 
 /// The most rows of one request.
 const PAGE: usize = 1000;
-/// How often a tail that follows looks for more.
-const LOOK: Duration = Duration::from_millis(500);
 
 static ROWS: Kind = Kind {
     plural: "facts",
@@ -31,7 +29,10 @@ static ROWS: Kind = Kind {
 pub(super) async fn run(args: LedgerArgs, io: &mut Io<'_>) -> Result<(), Failure> {
     let client = connect(&args.connect)?;
     match args.command {
-        LedgerCommand::Export { after, format: _ } => {
+        LedgerCommand::Export { after, format: ExportFormat::Segments } => {
+            segments::export(&client, after.is_some(), io).await
+        }
+        LedgerCommand::Export { after, format: ExportFormat::Jsonl } => {
             let mut list = List::new(&ROWS, Format::Jsonl);
             print_after(&client, after, &mut list, io).await?;
             Ok(list.end(io)?)
@@ -59,12 +60,28 @@ async fn tail(
         position = newest.last().and_then(position_of).or(Some("0.0".into()));
         list.page(io, &newest[newest.len().saturating_sub(lines)..])?;
     }
+    position = print_after(client, position, &mut list, io).await?;
+    if follow { print_stream(client, position, &mut list, io).await } else { Ok(list.end(io)?) }
+}
+
+/// Prints rows as they are decided, until there is an error that no moment mends.
+async fn print_stream(
+    client: &Client,
+    after: Option<String>,
+    list: &mut List,
+    io: &mut Io<'_>,
+) -> Result<(), Failure> {
+    let mut stream = client.ledger_stream(after);
     loop {
-        position = print_after(client, position, &mut list, io).await?;
-        if !follow {
-            return Ok(list.end(io)?);
+        match stream.next().await {
+            Ok(LedgerEvent::Row { row, .. }) => list.page(io, &[row])?,
+            Ok(LedgerEvent::At { .. }) => {}
+            Ok(LedgerEvent::Behind { rows }) => {
+                io.say(&format!("about {rows} facts wait to be printed: this is slower than they are decided"));
+            }
+            Err(error) if error.may_pass() => io.say(&format!("{error}; trying on")),
+            Err(error) => return Err(error.into()),
         }
-        tokio::time::sleep(LOOK).await;
     }
 }
 

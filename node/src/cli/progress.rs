@@ -14,7 +14,8 @@ pub(super) struct Progress {
 impl Progress {
     /// Draws how far it is, between 0 and 1, with a few words behind it.
     pub(super) fn draw(&mut self, io: &mut Io<'_>, done: f64, words: &str) {
-        if !io.terminal {
+        // What goes into a file has its bar all the same, where the talk is seen.
+        if !(io.terminal || io.color) {
             return;
         }
         let done = done.clamp(0.0, 1.0);

@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, IF_MATCH, IF_NONE_MATCH, LOCATION};
-use reqwest::{Response, StatusCode};
+use reqwest::{RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 
 use super::call::Content;
@@ -47,29 +47,58 @@ pub(super) async fn ask(
     call: &Call,
     limit: Duration,
 ) -> Outcome {
-    let mut request =
-        http.request(call.method.clone(), endpoint.join(&call.path, &call.query)).timeout(limit);
+    match dressed(http, endpoint, token, call).timeout(limit).send().await {
+        Ok(response) => read(endpoint, response, call.is_raw).await,
+        Err(error) if error.is_builder() => Outcome::Final(Error::Unusable(chain(&error))),
+        Err(error) if error.is_connect() => Outcome::NotSent(connect_trouble(&error)),
+        Err(error) => Outcome::Lost(lost(&error, limit)),
+    }
+}
+
+/// Asks for an answer whose body is read as it comes: it has begun within `limit`, and may take as long as it likes.
+pub(super) async fn open(
+    http: &reqwest::Client,
+    endpoint: &Endpoint,
+    token: Option<&Token>,
+    call: &Call,
+    limit: Duration,
+) -> Result<Response, Outcome> {
+    match tokio::time::timeout(limit, dressed(http, endpoint, token, call).send()).await {
+        Err(_) => Err(Outcome::Lost(format!("no answer within {:.1}s", limit.as_secs_f32()))),
+        Ok(Err(error)) if error.is_builder() => Err(Outcome::Final(Error::Unusable(chain(&error)))),
+        Ok(Err(error)) if error.is_connect() => Err(Outcome::NotSent(connect_trouble(&error))),
+        Ok(Err(error)) => Err(Outcome::Lost(lost(&error, limit))),
+        Ok(Ok(response)) if response.status().is_success() => Ok(response),
+        Ok(Ok(response)) => Err(read(endpoint, response, false).await),
+    }
+}
+
+/// The request as it is sent.
+fn dressed(
+    http: &reqwest::Client,
+    endpoint: &Endpoint,
+    token: Option<&Token>,
+    call: &Call,
+) -> RequestBuilder {
+    let mut request = http.request(call.method.clone(), endpoint.join(&call.path, &call.query));
     if let Some(token) = token {
         request = request.header(AUTHORIZATION, token.header());
     }
     if let Some(key) = &call.key {
         request = request.header("Idempotency-Key", key);
     }
+    if let Some(id) = &call.last_event {
+        request = request.header("Last-Event-ID", id);
+    }
     request = match &call.condition {
         Condition::None => request,
         Condition::Absent => request.header(IF_NONE_MATCH, "*"),
         Condition::Unchanged(etag) => request.header(IF_MATCH, etag),
     };
-    request = match &call.body {
+    match &call.body {
         None => request,
         Some(Content::Json(body)) => request.json(body),
         Some(Content::Text(text, media_type)) => request.header(CONTENT_TYPE, *media_type).body(text.clone()),
-    };
-    match request.send().await {
-        Ok(response) => read(endpoint, response, call.is_raw).await,
-        Err(error) if error.is_builder() => Outcome::Final(Error::Unusable(chain(&error))),
-        Err(error) if error.is_connect() => Outcome::NotSent(connect_trouble(&error)),
-        Err(error) => Outcome::Lost(lost(&error, limit)),
     }
 }
 
@@ -143,7 +172,7 @@ fn lost(error: &reqwest::Error, limit: Duration) -> String {
     innermost(error)
 }
 
-fn innermost(error: &reqwest::Error) -> String {
+pub(super) fn innermost(error: &reqwest::Error) -> String {
     let mut error: &dyn std::error::Error = error;
     while let Some(source) = error.source() {
         error = source;

@@ -16,6 +16,7 @@ pub struct Call {
     pub(super) key: Option<String>,
     pub(super) patience: Option<Duration>,
     pub(super) is_raw: bool,
+    pub(super) last_event: Option<String>,
 }
 
 /// What a request carries.
@@ -81,6 +82,7 @@ impl Call {
             key: None,
             patience: None,
             is_raw: false,
+            last_event: None,
         }
     }
 
@@ -126,6 +128,13 @@ impl Call {
     #[must_use]
     pub(super) fn raw(mut self) -> Self {
         self.is_raw = true;
+        self
+    }
+
+    /// Goes on with a stream behind the event that came last.
+    #[must_use]
+    pub(super) fn last_event(mut self, id: Option<&str>) -> Self {
+        self.last_event = id.map(str::to_owned);
         self
     }
 

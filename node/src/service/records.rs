@@ -5,11 +5,13 @@
 
 mod attempt;
 pub(super) mod changes;
+pub(super) mod follow;
 mod past;
 pub(super) mod places;
 mod recent;
 mod revisions;
 mod rows;
+pub mod sieve;
 mod story;
 
 use std::collections::BTreeMap;

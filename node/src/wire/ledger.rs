@@ -2,6 +2,7 @@
 
 mod part;
 mod tell;
+mod word;
 
 use campanile_core::event::Row as CoreRow;
 use serde::{Deserialize, Serialize};

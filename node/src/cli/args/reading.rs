@@ -89,15 +89,25 @@ pub enum LedgerCommand {
         #[arg(short = 'o', long = "output", value_enum, default_value_t)]
         format: LedgerFormat,
     },
-    /// Print every fact that is kept, as JSON lines, to standard output
+    /// Write every fact that is kept to standard output
     Export {
-        /// Everything after this position (index.n) only
+        /// Everything after this position (index.n) only; with jsonl
         #[arg(long, value_name = "POSITION")]
         after: Option<String>,
-        /// How to print
-        #[arg(short = 'o', long = "output", value_parser = ["jsonl"], default_value = "jsonl")]
-        format: String,
+        /// One JSON value a line, or one file with checksums that `campanile verify` reads
+        #[arg(short = 'o', long = "output", value_enum, default_value_t)]
+        format: ExportFormat,
     },
+}
+
+/// How to write an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ExportFormat {
+    /// One JSON value a line
+    #[default]
+    Jsonl,
+    /// The rows as they are stored, with the running hash of each, in one file
+    Segments,
 }
 
 /// How to print facts.

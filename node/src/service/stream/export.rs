@@ -1,0 +1,143 @@
+//! The whole ledger of this node as one file: an archive that is written while it is sent.
+//!
+//! A thread reads and writes as fast as the reader takes; what waits between them is bounded. What the files held when it
+//! began is what is exported, whatever is appended or dropped meanwhile. An export that fails on the way breaks off, and
+//! lacks the end by which a reader knows that it is whole.
+
+use std::io::{Error, ErrorKind, Result as IoResult, Write};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use campanile_storage::archive::ArchiveWriter;
+use campanile_storage::ledger::Head;
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::problem::{Code, Problem};
+use crate::service::Service;
+use crate::service::records::Records;
+use crate::service::records::follow::Bookmark;
+use crate::wire::time::Instant;
+
+/// The most exports of one node at once: each has a thread, and reads the disk as fast as it can.
+const EXPORTS: usize = 2;
+/// How large a piece is, and how many wait to be taken.
+const PIECE: usize = 256 * 1024;
+const WAITING: usize = 4;
+
+/// The places for exports at this node.
+#[derive(Debug)]
+pub(in crate::service) struct Exports(Arc<Semaphore>);
+
+impl Default for Exports {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(EXPORTS)))
+    }
+}
+
+/// An export on its way to whoever asked for it.
+#[derive(Debug)]
+pub struct Export {
+    pieces: mpsc::Receiver<IoResult<Bytes>>,
+    stopping: CancellationToken,
+}
+
+impl Service {
+    /// Begins to export every row that this node holds.
+    ///
+    /// # Errors
+    /// `rate_limited` when others export.
+    pub fn export(&self) -> Result<Export, Problem> {
+        let place = self.exports.0.clone().try_acquire_owned().map_err(|_| {
+            Problem::new(Code::RateLimited, "others export the ledger of this node; ask another one, or later")
+        })?;
+        let (base, end) = self.records.ends();
+        let (note, records) = (self.note(base, end).to_string(), self.records.clone());
+        let (sender, pieces) = mpsc::channel(WAITING);
+        // It ends with the last piece, or when nobody takes them any more.
+        tokio::task::spawn_blocking(move || {
+            let _place = place;
+            let mut pipe = Pipe { pieces: sender, gathered: Vec::new() };
+            if let Err(why) = write(&records, (base, end), &mut pipe, note.as_bytes()) {
+                tracing::warn!(%why, "an export of the ledger broke off");
+                // A reader that is gone is why it failed.
+                let _ = pipe.pieces.blocking_send(Err(Error::other(why)));
+            }
+        });
+        Ok(Export { pieces, stopping: self.stopping.clone() })
+    }
+
+    /// What stands first in the file, for people and for a progress bar.
+    fn note(&self, base: Head, end: Head) -> Value {
+        let status = self.quorum.status();
+        json!({
+            "content": "ledger",
+            "cluster": status.name,
+            "node": status.node.0,
+            "made_at": Instant(self.now()),
+            "version": env!("CARGO_PKG_VERSION"),
+            "rows": end.rows - base.rows,
+            "end": end.position.map(|position| position.to_string()),
+        })
+    }
+}
+
+impl Export {
+    /// The next piece; `None` at the end of the file.
+    ///
+    /// # Errors
+    /// Why it breaks off.
+    pub async fn next(&mut self) -> Option<IoResult<Bytes>> {
+        tokio::select! {
+            biased;
+            piece = self.pieces.recv() => piece,
+            () = self.stopping.cancelled() => Some(Err(Error::other("this node is stopping"))),
+        }
+    }
+}
+
+fn write(records: &Records, (base, end): (Head, Head), pipe: &mut Pipe, note: &[u8]) -> Result<(), String> {
+    let mut archive = ArchiveWriter::begin(pipe, note).map_err(|trouble| trouble.to_string())?;
+    archive.base(base).map_err(|trouble| trouble.to_string())?;
+    let mut bookmark = Bookmark::at(&base);
+    while bookmark.position < end.position {
+        let reading = records.read_on(bookmark, end.index()).map_err(|problem| problem.detail)?;
+        let Some(reading) = reading else { return Err("retention has dropped what was to come".into()) };
+        archive.rows(&reading.rows).map_err(|trouble| trouble.to_string())?;
+        bookmark = reading.bookmark;
+    }
+    archive.end().map(|_| ()).map_err(|trouble| trouble.to_string())
+}
+
+/// Gathers what is written into pieces, and waits while enough of them wait.
+struct Pipe {
+    pieces: mpsc::Sender<IoResult<Bytes>>,
+    gathered: Vec<u8>,
+}
+
+impl Pipe {
+    fn send(&mut self) -> IoResult<()> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        let piece = Bytes::from(std::mem::take(&mut self.gathered));
+        self.pieces
+            .blocking_send(Ok(piece))
+            .map_err(|_| Error::new(ErrorKind::BrokenPipe, "nobody takes it any more"))
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> IoResult<usize> {
+        self.gathered.extend_from_slice(bytes);
+        if self.gathered.len() >= PIECE {
+            self.send()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> IoResult<()> {
+        self.send()
+    }
+}
