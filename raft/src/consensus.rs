@@ -3,6 +3,7 @@
 //! Hides openraft, the transport and the stores. It reads and proposes; it does not know what a schedule is, and it
 //! never repeats a question whose outcome is unknown.
 
+mod backup;
 mod status;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use self::backup::{BackupError, Image};
 pub use self::status::{ClusterStatus, LogStatus, Member};
 use crate::fatal::Fatal;
 use crate::image::Site;

@@ -11,7 +11,6 @@
 use std::io;
 use std::marker::PhantomData;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use campanile_core::image as core_image;
 use campanile_core::machine::Machine;
@@ -25,6 +24,7 @@ use openraft::type_config::TypeConfigExt;
 use openraft::type_config::alias::SnapshotOf;
 use openraft::{AsyncRuntime, RaftSnapshotBuilder};
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::format::{self, LogIdForm, StoredMembershipForm};
@@ -140,7 +140,8 @@ pub fn machine(bytes: &[u8]) -> Result<Machine, Unusable> {
 #[derive(Debug, Clone)]
 pub struct Site {
     images: Images,
-    newest: Arc<Mutex<Option<Covered>>>,
+    /// Told whenever there is a newer one.
+    pub(crate) newest: watch::Sender<Option<Covered>>,
     reader: LedgerReader,
     syncer: Syncer,
     ledger_dir: PathBuf,
@@ -159,7 +160,7 @@ impl Site {
     ) -> Self {
         Self {
             images,
-            newest: Arc::new(Mutex::new(newest)),
+            newest: watch::Sender::new(newest),
             reader: ledger.reader(),
             syncer: ledger.syncer(),
             ledger_dir,
@@ -170,7 +171,7 @@ impl Site {
     /// What the newest image covers.
     #[must_use]
     pub fn newest(&self) -> Option<Covered> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.newest.borrow().clone()
     }
 
     /// Reads the ledger.
@@ -182,7 +183,7 @@ impl Site {
     /// Makes an image durable. Blocking.
     pub(crate) fn save(&self, covered: &Covered, body: &[u8]) -> Result<(), Trouble> {
         self.images.save(covered.index(), &covered.to_bytes(), body)?;
-        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(covered.clone());
+        self.newest.send_replace(Some(covered.clone()));
         Ok(())
     }
 
@@ -207,7 +208,7 @@ pub enum Parcel {
 pub struct Outgoing {
     /// What it covers.
     pub covered: Covered,
-    site: Site,
+    pub(crate) site: Site,
 }
 
 /// A peer's image.
