@@ -110,6 +110,14 @@ impl Image {
         self.applied
     }
 
+    /// Gives the next node id away: to a node that is founded on this image, so that no node of the cluster which the image
+    /// is of, should one still run, takes it for one of its own.
+    pub fn admit(&mut self) -> NodeId {
+        let node = self.next_node;
+        self.next_node = NodeId(node.0 + 1);
+        node
+    }
+
     /// The machine that made this, its indexes built anew.
     ///
     /// # Errors

@@ -12,6 +12,7 @@
 mod apply;
 pub mod args;
 mod backfill;
+mod backup;
 mod calendar;
 mod cell;
 mod cluster;
@@ -34,6 +35,7 @@ mod preview;
 mod progress;
 mod put;
 mod queue;
+mod restore;
 mod revisions;
 mod schedule;
 mod secret;
@@ -117,6 +119,8 @@ fn client_command(command: Command, io: &mut Io<'_>) -> Result<(), Failure> {
         Command::Import(args) => runtime.block_on(import::run(args, io)),
         Command::Cluster(args) => runtime.block_on(cluster::run(args, io)),
         Command::Health(args) => runtime.block_on(health::run(args, io)),
+        Command::Backup(args) => runtime.block_on(backup::run(args, io)),
+        Command::Restore(args) => restore::run(&args, io),
         Command::Explain(args) => explain::run(&args, io),
         Command::Completions { shell } => completions(shell, io),
         Command::Serve(_) | Command::Demo(_) | Command::Worker(_) | Command::Config { .. } => {

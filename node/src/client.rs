@@ -10,6 +10,7 @@
 
 mod ask;
 mod call;
+mod download;
 pub mod draft;
 mod endpoint;
 mod error;

@@ -9,6 +9,7 @@
 pub(crate) mod answer;
 mod apply;
 mod backfills;
+mod backup;
 mod body;
 mod calendars;
 mod cluster;
@@ -54,6 +55,7 @@ use crate::service::Service;
 use crate::wire::host::Host;
 use answer::{APPLIED_INDEX, problem_answer};
 
+pub use backup::Keeping;
 pub use forwarded::Forwarded;
 pub use openapi::document as openapi_document;
 pub use serve::serve;
@@ -107,6 +109,8 @@ pub struct App {
     pub hosts: HostsView,
     /// Told of each answer.
     pub observer: Option<Observer>,
+    /// Takes backups of this node, and takes one in; none where there is no disk.
+    pub keeping: Option<Keeping>,
 }
 
 /// Everything that a node's address for users answers.
@@ -190,6 +194,8 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(cluster::remove_node))
         .routes(routes!(cluster::transfer))
         .routes(routes!(cluster::whoami))
+        .routes(routes!(backup::take))
+        .routes(routes!(backup::restore))
         .routes(routes!(hosts::list))
 }
 

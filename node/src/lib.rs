@@ -33,6 +33,8 @@ pub mod service;
 
 pub mod work;
 
+pub mod backup;
+
 pub mod http;
 
 pub mod client;

@@ -4,6 +4,7 @@
 //! never repeats a question whose outcome is unknown.
 
 mod ledger;
+mod backup;
 mod status;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use self::backup::{BackupError, Image};
 pub use self::status::{ClusterStatus, LogStatus, Member};
 use crate::compare::Comparer;
 use crate::fatal::Fatal;

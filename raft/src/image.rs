@@ -13,7 +13,6 @@ mod parcel;
 use std::io;
 use std::marker::PhantomData;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use campanile_core::image as core_image;
 use campanile_core::machine::Machine;
@@ -25,6 +24,7 @@ use openraft::type_config::TypeConfigExt;
 use openraft::type_config::alias::SnapshotOf;
 use openraft::{AsyncRuntime, RaftSnapshotBuilder};
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 pub use self::parcel::{Incoming, Outgoing, Parcel};
@@ -141,7 +141,8 @@ pub fn machine(bytes: &[u8]) -> Result<Machine, Unusable> {
 #[derive(Debug, Clone)]
 pub struct Site {
     images: Images,
-    newest: Arc<Mutex<Option<Covered>>>,
+    /// Told whenever there is a newer one.
+    pub(crate) newest: watch::Sender<Option<Covered>>,
     reader: LedgerReader,
     syncer: Syncer,
     ledger_dir: PathBuf,
@@ -160,7 +161,7 @@ impl Site {
     ) -> Self {
         Self {
             images,
-            newest: Arc::new(Mutex::new(newest)),
+            newest: watch::Sender::new(newest),
             reader: ledger.reader(),
             syncer: ledger.syncer(),
             ledger_dir,
@@ -171,12 +172,12 @@ impl Site {
     /// What the newest image covers.
     #[must_use]
     pub fn newest(&self) -> Option<Covered> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.newest.borrow().clone()
     }
 
     /// The entry up to which the newest image reaches: what a replay needs no row of.
     pub(crate) fn newest_index(&self) -> u64 {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, Covered::index)
+        self.newest.borrow().as_ref().map_or(0, Covered::index)
     }
 
     /// Reads the ledger.
@@ -188,7 +189,7 @@ impl Site {
     /// Makes an image durable. Blocking.
     pub(crate) fn save(&self, covered: &Covered, body: &[u8]) -> Result<(), Trouble> {
         self.images.save(covered.index(), &covered.to_bytes(), body)?;
-        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(covered.clone());
+        self.newest.send_replace(Some(covered.clone()));
         Ok(())
     }
 

@@ -23,6 +23,7 @@ pub mod membership;
 pub mod office;
 pub mod policy;
 pub mod reign;
+pub mod seed;
 pub mod settings;
 pub mod stamp;
 pub mod stores;
@@ -30,7 +31,7 @@ pub mod transport;
 pub mod types;
 pub mod view;
 
-pub use consensus::{ClusterStatus, Consensus, ForwardError, LogStatus, Member, MembershipError, ReadError};
+pub use consensus::{BackupError, ClusterStatus, Consensus, ForwardError, Image, LogStatus, Member, MembershipError, ReadError};
 pub use membership::StartError;
 pub use office::{COMMAND_LIMIT, Office, Pending, ProposeError};
 pub use settings::{LogOpener, Options};

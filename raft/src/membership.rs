@@ -14,6 +14,7 @@
 mod disk;
 mod found;
 mod join;
+mod restore;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -75,6 +76,9 @@ pub enum StartError {
     /// The disk does not do its part.
     #[error(transparent)]
     Trouble(#[from] Trouble),
+    /// The staged backup cannot be restored.
+    #[error("the backup in the data directory cannot be restored: {0}")]
+    Restore(String),
     /// openraft does not start.
     #[error("consensus does not start: {0}")]
     Consensus(String),
@@ -149,6 +153,7 @@ fn open_doors(options: Options, listener: TcpListener) -> (Entrance, Cancellatio
 
 /// Finds out who this node is, and opens what it keeps.
 async fn settle(entrance: &Entrance, place: usize) -> Result<(Identity, Stores), StartError> {
+    restore::settle(entrance).await?;
     if let Some(known) = disk::known(&entrance.options).await? {
         return Ok(known);
     }

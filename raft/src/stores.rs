@@ -33,7 +33,7 @@ pub struct Stores {
 }
 
 /// The directories beside the identity.
-const PARTS: [&str; 3] = ["log", "ledger", "images"];
+pub(crate) const PARTS: [&str; 3] = ["log", "ledger", "images"];
 
 /// Whether there is anything but an identity in this data directory.
 #[must_use]

@@ -3,6 +3,7 @@
 //! Nothing here acts: names, instants and durations are parsed at this edge, so that a typing error is exit code 2 and
 //! never a request.
 
+mod backup;
 mod calendar;
 mod dead_letter;
 mod import;
@@ -21,6 +22,7 @@ use campanile_core::definition::check_segment;
 use campanile_core::time::{Span, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use backup::{BackupArgs, RestoreArgs};
 pub use calendar::{CalendarArgs, CalendarCommand, CalendarPutArgs};
 pub use dead_letter::{Chosen, DeadLetterArgs, DeadLetterCommand, LetterFilter};
 pub use import::{ImportArgs, ImportCommand, ImportCrontabArgs, ImportDkronArgs, ImportFrom, ImportK8sArgs};
@@ -83,6 +85,10 @@ pub enum Command {
     Ledger(LedgerArgs),
     /// Say whether every instant is accounted for: re-derives all of them from the ledger of each node, or from an export
     Verify(Box<VerifyArgs>),
+    /// Take a backup of the cluster: its state and its ledger, one file
+    Backup(BackupArgs),
+    /// Found a cluster on a backup, or look at one, offline
+    Restore(RestoreArgs),
     /// Say what a cron pattern or a recurrence rule means, offline: English, next instants, daylight saving, warnings
     Explain(ExplainArgs),
     /// Turn what another scheduler has into schedules

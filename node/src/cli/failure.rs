@@ -78,7 +78,7 @@ impl Failure {
             Self::Api(Error::Problem(problem)) => exit_of(problem),
             Self::Api(Error::Unreachable { .. }) => Exit::Unreachable,
             Self::Api(Error::TimedOut { .. }) => Exit::TimedOut,
-            Self::Api(Error::Foreign { .. }) => Exit::Failed,
+            Self::Api(Error::Foreign { .. } | Error::Broken { .. }) => Exit::Failed,
             Self::Api(Error::Unusable(_)) => Exit::Usage,
             Self::Input { exit, .. } | Self::Said(exit) => *exit,
             // Whoever read our output has enough: `campanile schedule ls | head` is no failure.
@@ -138,7 +138,7 @@ fn tell_api(io: &mut Io<'_>, error: &Error) {
             tell(io, &error.to_string(), tried_lines(tried).chain(hint_line(hint)));
         }
         Error::Foreign { .. } => tell(io, &error.to_string(), hint_line(HINT_ENDPOINT)),
-        Error::Unusable(_) => tell(io, &error.to_string(), []),
+        Error::Unusable(_) | Error::Broken { .. } => tell(io, &error.to_string(), []),
     }
 }
 

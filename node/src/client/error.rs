@@ -31,6 +31,14 @@ pub enum Error {
         /// Its HTTP status.
         status: u16,
     },
+    /// An answer that is taken piece by piece broke off: what was taken of it is worthless.
+    #[error("the answer broke off after {bytes} bytes: {why}")]
+    Broken {
+        /// Bytes that came.
+        bytes: u64,
+        /// What went wrong.
+        why: String,
+    },
     /// The client cannot be set up like this: an address, a file, a certificate store.
     #[error("{0}")]
     Unusable(String),
@@ -44,7 +52,7 @@ impl Error {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Problem(problem) => problem.may_pass() || problem.status >= 500,
-            Self::Unreachable { .. } | Self::TimedOut { .. } => true,
+            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Broken { .. } => true,
             Self::Foreign { status, .. } => *status >= 500 || *status == 429,
             Self::Unusable(_) => false,
         }

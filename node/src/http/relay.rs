@@ -38,6 +38,9 @@ pub(crate) async fn relay(State(app): State<App>, request: Request, next: Next) 
     if !is_write(request.method(), request.uri().path()) {
         return next.run(request).await;
     }
+    if let Some(Err(closed)) = app.keeping.as_ref().map(|keeping| keeping.restores.allows_writes()) {
+        return problem_answer(&closed);
+    }
     // What the router found out on the way here, the parameters of the path among it, goes on with every try.
     let found = request.extensions().clone();
     let local = |mut request: Request| {
@@ -54,10 +57,10 @@ pub(crate) async fn relay(State(app): State<App>, request: Request, next: Next) 
     }
 }
 
-/// A preview stores nothing, so any node answers it.
+/// A preview stores nothing, so any node answers it; a backup that is given back is for the node that is asked.
 fn is_write(method: &Method, path: &str) -> bool {
     let changes = [Method::PUT, Method::POST, Method::PATCH, Method::DELETE].contains(method);
-    changes && path != "/v1/preview"
+    changes && !["/v1/preview", "/v1/restore"].contains(&path)
 }
 
 /// What holders of leases say goes to the log by a way of its own, from whichever node they ask.

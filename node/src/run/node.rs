@@ -21,6 +21,7 @@ use super::ready::{self, Stopping};
 use super::signals::Signals;
 use super::{notify, ports};
 use crate::auth;
+use crate::backup::{Backups, Restores};
 use crate::clock::Clock;
 use crate::clock::guard::Guard;
 use crate::config::Config;
@@ -119,6 +120,10 @@ impl Node {
             observer: Some({
                 let metrics = Arc::clone(&metrics);
                 Arc::new(move |seen| metrics.answered(seen.method, seen.route, seen.status))
+            }),
+            keeping: Some(http::Keeping {
+                backups: Backups::new(consensus.clone(), config.cluster.name.clone(), clock),
+                restores: Restores::new(config.data_dir.clone()),
             }),
         };
         consensus.answer_forwarded(http::forwarded(&app));

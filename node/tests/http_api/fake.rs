@@ -252,6 +252,7 @@ impl Api {
             not_ready: Arc::new(Vec::new),
             hosts: Arc::new(|| vec![down()]),
             observer: None,
+            keeping: None,
         };
         let router = router(app.clone());
         Self { log, node, app, router }

@@ -24,7 +24,7 @@ pub enum Parcel {
 pub struct Outgoing {
     /// What it covers.
     pub covered: Covered,
-    pub(super) site: Site,
+    pub(crate) site: Site,
 }
 
 /// A peer's image.

@@ -79,6 +79,15 @@ pub(super) async fn look_around(entrance: &Entrance, place: usize) -> Surroundin
     }
 }
 
+/// The first peer that answers and belongs to a cluster. Who does not answer may: nobody is waited for.
+pub(super) async fn who_knows_a_cluster(entrance: &Entrance) -> Option<String> {
+    let answers = greet(&entrance.dialer, &others(&entrance.options)).await;
+    answers
+        .into_iter()
+        .find(|(_, hello)| hello.as_ref().is_ok_and(|hello| hello.initialised))
+        .map(|(peer, _)| peer)
+}
+
 async fn greet(dialer: &Dialer, peers: &[String]) -> Vec<(String, Result<Hello, String>)> {
     let greetings =
         peers.iter().map(|address| async move { (address.clone(), hello(dialer, address).await) });
