@@ -31,8 +31,8 @@ use crate::{
     ledger::{LedgerReader, Row, lock::Lock},
 };
 
-/// Where a row belongs, if it belongs anywhere. Must answer the same for the same row always.
-pub type Extract = fn(&Row) -> Option<Key>;
+/// Adds the keys under which a row belongs, if it belongs anywhere. Must add the same for the same row always.
+pub type Extract = fn(&Row, &mut Vec<Key>);
 
 /// A span of nominals, both ends exclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -76,7 +76,7 @@ fn appending_reading_and_indexing_are_measured() {
 
     let history = History::open(&dir.path().join("history")).unwrap();
     let start = Instant::now();
-    let indexer = Indexer::spawn(history, ledger.reader(), extract).unwrap();
+    let indexer = Indexer::spawn(history, ledger.reader(), |row, keys| keys.extend(extract(row))).unwrap();
     assert!(indexer.wait_for(u64::MAX, Duration::from_secs(3_600)));
     rate("rows indexed", rows, start);
     let start = Instant::now();

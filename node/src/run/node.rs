@@ -30,7 +30,7 @@ use crate::http::{self, App};
 use crate::leader::{self, Duties, Stop};
 use crate::metrics::{self, Metrics, Snapshot};
 use crate::service::quorum::Quorum;
-use crate::service::records::{Records, history_key};
+use crate::service::records::{Records, history_keys};
 use crate::service::{self, Service};
 
 /// How long requests under way may take to end and be settled before the office is handed on. Most take milliseconds;
@@ -263,7 +263,7 @@ fn tools(
 fn records(config: &Config, consensus: &Consensus) -> Result<Records, Failure> {
     let ledger = consensus.ledger();
     let history = History::open(&config.data_dir.join("history"))?;
-    let indexer = Indexer::spawn(history, ledger.clone(), history_key)?;
+    let indexer = Indexer::spawn(history, ledger.clone(), history_keys)?;
     Ok(Records::new(ledger, Arc::new(indexer)))
 }
 

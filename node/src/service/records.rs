@@ -4,7 +4,9 @@
 //! waits until it has what the ledger had when it was asked.
 
 mod attempt;
+pub(super) mod changes;
 mod past;
+pub(super) mod places;
 mod recent;
 mod revisions;
 mod rows;
@@ -29,7 +31,7 @@ use crate::wire::firing::Firing;
 use crate::wire::ledger::Row as ShownRow;
 use crate::wire::page::{Page, parts, token};
 
-pub use rows::{history_key, parse_position, read_row};
+pub use rows::{history_keys, parse_position, read_row};
 use story::Story;
 
 /// How long a reader waits for the index.
@@ -66,7 +68,7 @@ pub struct Filter {
 }
 
 impl Records {
-    /// Over a ledger and the thread that indexes it (with [`history_key`] as its `extract`).
+    /// Over a ledger and the thread that indexes it (with [`history_keys`] as its `extract`).
     #[must_use]
     pub fn new(ledger: LedgerReader, indexer: Arc<Indexer>) -> Self {
         Self { ledger, indexer }
@@ -291,16 +293,7 @@ impl<'a> Telling<'a> {
         if let Some(known) = self.names.get(&uid) {
             return Ok(known.clone());
         }
-        let definitions = rows::definitions_of(uid);
-        let found = self.records.history().scan(definitions.0, Window::default(), 1, Order::Descending);
-        let row = match found.map_err(|wrong| rebuilding(&wrong))?.pop() {
-            Some(entry) => self.records.row(&entry)?,
-            None => None,
-        };
-        let name = match row.as_ref().map(read_row).transpose()?.map(|row| row.event) {
-            Some(Event::Defined { name, .. }) => Some(name),
-            _ => None,
-        };
+        let name = self.records.newest_name(uid)?;
         self.names.insert(uid, name.clone());
         Ok(name)
     }

@@ -11,7 +11,7 @@ use campanile::leader::office::Office;
 use campanile::leader::{self, Duties, Stop};
 use campanile::metrics::Metrics;
 use campanile::service::quorum::Quorum;
-use campanile::service::records::{Records, history_key};
+use campanile::service::records::{Records, history_keys};
 use campanile::work::Intake;
 use campanile_core::command::{Body, Condition, Request};
 use campanile_core::definition::{Definition, Policy, RetryPolicy, ScheduleName, Target, Webhook};
@@ -215,7 +215,7 @@ fn no_records() -> (Records, tempfile::TempDir) {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(&dir.path().join("ledger"), ledger::Options::default()).unwrap();
     let history = History::open(&dir.path().join("history")).unwrap();
-    let indexer = Indexer::spawn(history, ledger.reader(), history_key).unwrap();
+    let indexer = Indexer::spawn(history, ledger.reader(), history_keys).unwrap();
     (Records::new(ledger.reader(), Arc::new(indexer)), dir)
 }
 

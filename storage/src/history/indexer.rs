@@ -13,7 +13,7 @@ use std::{
 use super::{Entry, Extract, History, Progress, Standing, Unreadable};
 use crate::{
     Trouble,
-    ledger::{LedgerReader, Position, Row},
+    ledger::{LedgerReader, Position},
 };
 
 /// Rows a batch: many enough to have neighbours, few enough that `wait_for` does not wait for others.
@@ -215,7 +215,8 @@ impl Pass {
     fn forget(&self) -> Result<(), Ended> {
         while let Some(rows) = self.ledger.take_forgotten() {
             for batch in rows?.chunks(BATCH_ROWS) {
-                let keys = batch.iter().filter_map(self.extract);
+                let mut keys = Vec::new();
+                batch.iter().for_each(|row| (self.extract)(row, &mut keys));
                 self.history.with(|store| store.remove(keys))?;
             }
         }
@@ -228,8 +229,11 @@ impl Pass {
         let rows = self.ledger.read_placed(after, BATCH_ROWS, BATCH_BYTES)?;
         let Some((last, _)) = rows.last() else { return Ok(false) };
         let through = Progress { position: last.position, hash: last.hash };
-        let entry = |(row, place): &(Row, _)| (self.extract)(row).map(|key| Entry { key, place: *place });
-        let mut entries: Vec<Entry> = rows.iter().filter_map(entry).collect();
+        let (mut entries, mut keys) = (Vec::with_capacity(rows.len()), Vec::new());
+        for (row, place) in &rows {
+            (self.extract)(row, &mut keys);
+            entries.extend(keys.drain(..).map(|key| Entry { key, place: *place }));
+        }
         entries.sort_unstable_by_key(|entry| entry.key);
         self.history.with(|store| store.insert(&entries, through, rows.len() as u64))?;
         Ok(true)

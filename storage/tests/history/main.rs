@@ -51,7 +51,7 @@ fn ledger(dir: &Path, end: u64) -> Ledger {
 /// The index in `dir`, caught up with the ledger.
 fn caught_up(dir: &Path, ledger: &Ledger) -> Indexer {
     let history = History::open(&dir.join("history")).unwrap();
-    let indexer = Indexer::spawn(history, ledger.reader(), extract).unwrap();
+    let indexer = Indexer::spawn(history, ledger.reader(), |row, keys| keys.extend(extract(row))).unwrap();
     indexer.wake();
     assert!(indexer.wait_for(u64::MAX, PATIENCE));
     indexer

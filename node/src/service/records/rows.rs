@@ -9,6 +9,7 @@ use campanile_storage::codec;
 use campanile_storage::history::Key;
 use campanile_storage::ledger::{Position, Row};
 
+use super::places;
 use crate::problem::{Code, Problem};
 use crate::wire::ledger::Row as ShownRow;
 
@@ -22,15 +23,20 @@ const DEFINITIONS: u64 = 1 << 63;
 /// keys alone.
 pub(super) const SKIPS: u32 = u32::MAX;
 
-/// Where a row belongs in the history: firings by their nominal, a run of skips by its last. Give it to the indexer.
-/// Another answer for the same row is another form of the index: its directory needs another name in `storage`.
-#[must_use]
-pub fn history_key(row: &Row) -> Option<Key> {
-    let read = read_row(row).ok()?;
-    let key =
-        |uid: Uid, nominal: i64, run: Run| Key { uid: uid.0, nominal, run: run.0, position: row.position };
+/// Where a row belongs in the history: firings by their nominal, a run of skips by its last, and what changed a schedule by
+/// its place in the log too (see [`places`]). Give it to the indexer. Other keys for the same row are another form of the
+/// index: its directory needs another name in `storage`.
+pub fn history_keys(row: &Row, keys: &mut Vec<Key>) {
+    if let Ok(read) = read_row(row) {
+        keys.extend(key_of(row.position, &read.event));
+        places::add(row.position, &read.event, keys);
+    }
+}
+
+fn key_of(position: Position, event: &Event) -> Option<Key> {
+    let key = |uid: Uid, nominal: i64, run: Run| Key { uid: uid.0, nominal, run: run.0, position };
     let of = |id: &FiringId| key(id.uid, id.nominal.as_millis(), id.run);
-    match &read.event {
+    match event {
         Event::Fired { firing, .. }
         | Event::Begun { firing, .. }
         | Event::Settled { firing, .. }

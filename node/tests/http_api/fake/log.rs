@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use campanile::leader::office::{NoReply, Office};
-use campanile::service::records::history_key;
+use campanile::service::records::history_keys;
 use campanile_core::attempt::{Holder, Report, Verdict};
 use campanile_core::command::{BeginItem, Body, Command, LeaderEpoch, SettleItem, Work};
 use campanile_core::event::SCHEMA;
@@ -50,7 +50,7 @@ impl Log {
         let dir = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(&dir.path().join("ledger"), ledger::Options::default()).unwrap();
         let history = History::open(&dir.path().join("history")).unwrap();
-        let indexer = Arc::new(Indexer::spawn(history, ledger.reader(), history_key).unwrap());
+        let indexer = Arc::new(Indexer::spawn(history, ledger.reader(), history_keys).unwrap());
         let log = Arc::new(Self {
             machine: Mutex::default(),
             ledger: Mutex::new(ledger),
