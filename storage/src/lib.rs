@@ -11,13 +11,16 @@
 //! - [`ledger`]: what happened, row by row, in append-only files chained by a running hash.
 //! - [`history`]: which rows of the ledger belong to a schedule; built again whenever it is in doubt.
 //! - [`image`]: the state of the machine at a log index, a file each.
+//! - [`archive`]: rows and an image as one file that needs nothing else, for exports and backups.
 
+pub mod archive;
 pub mod codec;
 pub mod error;
 pub mod history;
 pub mod image;
 pub mod ledger;
 pub mod log;
+mod varint;
 
 pub use codec::{CodecError, Kind};
 pub use error::Trouble;
