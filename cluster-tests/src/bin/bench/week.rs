@@ -41,7 +41,8 @@ pub(crate) fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
         bytes as f64 / 1e9,
         began.elapsed().as_secs_f64()
     );
-    let how = format!("{schedules} schedules of mixed specs, a week with a change of clocks; all rows: {rows}");
+    let how =
+        format!("{schedules} schedules of mixed specs, a week with a change of clocks; all rows: {rows}");
     report.add("ledger_bytes_per_firing", "bytes", vec![bytes as f64 / fired as f64], how);
     let (secs, rss) = verify(&file)?;
     let how = format!("`campanile verify FILE` over {fired} firings, a process of its own");

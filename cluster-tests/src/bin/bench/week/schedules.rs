@@ -34,7 +34,11 @@ pub(super) fn definition(n: usize, by: u64) -> Arc<Definition> {
     let overlap = if n % 10 == 3 { Overlap::Skip } else { Overlap::Allow };
     let target = Target::Webhook(Box::new(Webhook::new("http://127.0.0.1:9/")));
     let policy = Policy { overlap, ..Policy::default() };
-    Arc::new(Definition { exclude: exclude.into(), policy: Arc::new(policy), ..Definition::new(specs, target) })
+    Arc::new(Definition {
+        exclude: exclude.into(),
+        policy: Arc::new(policy),
+        ..Definition::new(specs, target)
+    })
 }
 
 fn every(secs: u64, after: u64) -> Spec {

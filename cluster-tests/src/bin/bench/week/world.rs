@@ -125,7 +125,9 @@ impl<S: FnMut(LogIndex, &[Row]) -> Result<()>> World<S> {
             let holder = Holder::Node(NodeId(1 + self.dice.below(3)));
             let items = batch.iter().map(|(item, _)| *item).collect();
             let committed = self.commit(now, Body::Work(Work::begin(holder, items)))?;
-            let Reply::Worked(worked) = committed else { anyhow::bail!("a Begin was answered {committed:?}") };
+            let Reply::Worked(worked) = committed else {
+                anyhow::bail!("a Begin was answered {committed:?}")
+            };
             let begun = worked.begun.into_iter().flatten();
             for ((item, may_be_long), lease) in batch.iter().zip(begun) {
                 if lease.is_ok() {
@@ -156,8 +158,7 @@ impl<S: FnMut(LogIndex, &[Row]) -> Result<()>> World<S> {
             self.running.pop();
             let verdict = if well { Verdict::Succeeded } else { Verdict::Retry { not_before: None } };
             let status = if well { Some(204) } else { Some(503) };
-            let report =
-                Report { verdict, sent_at: at, status, error: "".into(), output: "".into() };
+            let report = Report { verdict, sent_at: at, status, error: "".into(), output: "".into() };
             items.push(SettleItem { firing, attempt: AttemptNumber(attempt), report });
         }
         for batch in items.chunks(BATCH) {
@@ -188,14 +189,18 @@ impl<S: FnMut(LogIndex, &[Row]) -> Result<()>> World<S> {
             }
             1 => {
                 let edited = schedules::definition(n, 1 + self.dice.below(60));
-                self.office.planner.put(machine, now, wanted(&name)?, edited).context("an edit")?
+                self.office
+                    .planner
+                    .put(machine, now, wanted(&name)?, edited)
+                    .map_err(|bad| anyhow::anyhow!("{bad}"))?
             }
             2 => match self.office.planner.trigger(machine, now, wanted(&name)?, None, None) {
                 Some(trigger) => trigger,
                 None => return Ok(()),
             },
             _ => {
-                let plan = before_everything(machine.named(&wanted(&name)?.name).context("it is there")?.created_at);
+                let plan =
+                    before_everything(machine.named(&wanted(&name)?.name).context("it is there")?.created_at);
                 let backfill =
                     self.office.planner.create_backfill(machine, now, wanted(&name)?, plan, &Unwritten);
                 match backfill {
