@@ -7,23 +7,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use campanile_core::command::{Body, Command, Condition, LeaderEpoch, Request, Tick};
-use campanile_core::cron::{DayMatch, DstGap, DstOverlap, parse_instant};
-use campanile_core::definition::{CatchUp, CatchUpMode, Definition, Policy, ScheduleName, Target, Webhook};
-use campanile_core::event::Event;
-use campanile_core::id::{Epoch, LogIndex, NodeId, Term};
-use campanile_core::machine::Machine;
-use campanile_core::plan::{Options, Planner, Wanted};
-use campanile_core::spec::{CronSpec, Exclusion, Spec};
+use campanile_core::command::{Body, Tick};
+use campanile_core::cron::parse_instant;
+use campanile_core::definition::{CatchUp, CatchUpMode, Definition, Policy, Target, Webhook};
+use campanile_core::event::{Event, Row};
+use campanile_core::firing::FiringId;
+use campanile_core::spec::{Exclusion, Spec};
 use campanile_core::time::{Span, Timestamp};
 
 use crate::Plan;
 use crate::figure::Report;
+use crate::office::{Office, cron, pattern};
 
 const SCHEDULES: usize = 1_000_000;
 const HEALTHY: usize = 1_000;
-/// Half of the ticker's own bound: so many decisions of missed instants fit into an entry of the log.
-const INSTANTS_PER_TICK: usize = 1_500;
 
 pub(crate) fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     year(report)?;
@@ -43,11 +40,11 @@ fn year(report: &mut Report) -> Result<()> {
         let mut runs = Vec::new();
         let mut rows = 0;
         for _ in 0..7 {
-            let mut office = Office::at(start);
+            let (mut office, _) = Office::at(start);
             office.put("job", start, definition(specs.clone(), exclude.clone(), None))?;
             let began = Instant::now();
             let tick = office.planner.tick(&office.machine, end).context("a year is due")?;
-            rows = office.commit(end, Body::Tick(tick)).skips;
+            rows = skips(&office.commit(end, Body::Tick(tick)).rows);
             runs.push(began.elapsed().as_secs_f64() * 1e3);
         }
         ensure!(rows < 10, "{rows} rows of skips");
@@ -62,7 +59,7 @@ fn million(plan: &Plan, report: &mut Report) -> Result<()> {
     let count = plan.share(SCHEDULES);
     let start = parse_instant("2026-01-01T00:00:30Z").context("an instant")?;
     let outage_ends = start + Span::from_secs(3_600);
-    let mut office = Office::at(start);
+    let (mut office, _) = Office::at(start);
     let missed = definition(vec![cron("* * * * *", "Europe/Berlin")], vec![], Some(Span::from_secs(60)));
     for n in 0..count {
         office.put(&format!("missed-{n}"), start, missed.clone())?;
@@ -100,8 +97,8 @@ fn million(plan: &Plan, report: &mut Report) -> Result<()> {
         busy = began.elapsed().as_secs_f64();
         ticks += 1;
         let at = now + Span::from_millis(turn.elapsed().as_millis() as u64);
-        let on_time = committed.fired.iter().filter(|(uid, _)| *uid > first_healthy);
-        lateness.extend(on_time.map(|(_, nominal)| at.since(*nominal).as_millis() as f64));
+        let on_time = fired(&committed.rows).filter(|firing| firing.uid.0 > first_healthy);
+        lateness.extend(on_time.map(|firing| at.since(firing.nominal).as_millis() as f64));
     };
     ensure!(!lateness.is_empty(), "the healthy ones fired");
     lateness.sort_by(f64::total_cmp);
@@ -115,80 +112,20 @@ fn million(plan: &Plan, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
+fn skips(rows: &[Row]) -> usize {
+    rows.iter().filter(|row| matches!(row.event, Event::Skipped { .. })).count()
+}
+
+fn fired(rows: &[Row]) -> impl Iterator<Item = FiringId> + '_ {
+    rows.iter().filter_map(|row| match &row.event {
+        Event::Fired { firing, .. } => Some(*firing),
+        _ => None,
+    })
+}
+
 fn size_of(tick: &Tick) -> usize {
     let decisions = tick.decisions.iter().map(|decision| decision.fire.len() + decision.skips.len());
     tick.on_time.len() + decisions.sum::<usize>()
-}
-
-/// A leader, its machine and its planner, without a log.
-struct Office {
-    machine: Machine,
-    planner: Planner,
-    epoch: Epoch,
-}
-
-/// What one command made.
-#[derive(Default)]
-struct Committed {
-    skips: usize,
-    fired: Vec<(u64, Timestamp)>,
-}
-
-impl Office {
-    fn at(start: Timestamp) -> Self {
-        let options = Options { instants_per_tick: INSTANTS_PER_TICK, ..Options::default() };
-        let mut office =
-            Self { machine: Machine::default(), planner: Planner::new(options), epoch: Epoch(0) };
-        let take = LeaderEpoch {
-            node: NodeId(1),
-            incarnation: 1,
-            term: Term(1),
-            ledger: None,
-            leaderless_since: None,
-        };
-        office.commit(start, Body::LeaderEpoch(take));
-        office.epoch = office.machine.epoch();
-        office
-    }
-
-    fn put(&mut self, name: &str, at: Timestamp, definition: Arc<Definition>) -> Result<()> {
-        let name = ScheduleName::parse(name).map_err(|bad| anyhow::anyhow!("{bad:?}"))?;
-        let request = Request { by: "bench".into(), key: None };
-        let wanted = Wanted { name, condition: Condition::None, request };
-        let at = at.max(self.machine.clock());
-        let body = self.planner.put(&self.machine, at, wanted, definition);
-        self.commit(at, body.map_err(|bad| anyhow::anyhow!("{bad}"))?);
-        Ok(())
-    }
-
-    fn commit(&mut self, at: Timestamp, body: Body) -> Committed {
-        let index = LogIndex(self.machine.applied().0 + 1);
-        let command = Command { at: at.max(self.machine.clock()), epoch: self.epoch, body };
-        let (_, rows) = self.machine.apply(index, &command);
-        let mut committed = Committed::default();
-        for row in rows {
-            match row.event {
-                Event::Skipped { .. } => committed.skips += 1,
-                Event::Fired { firing, .. } => committed.fired.push((firing.uid.0, firing.nominal)),
-                _ => {}
-            }
-        }
-        committed
-    }
-}
-
-fn pattern(text: &str, time_zone: &str) -> CronSpec {
-    CronSpec {
-        text: text.into(),
-        time_zone: time_zone.into(),
-        day_match: DayMatch::Any,
-        dst_gap: DstGap::RunAfter,
-        dst_overlap: DstOverlap::First,
-    }
-}
-
-fn cron(text: &str, time_zone: &str) -> Spec {
-    Spec::Cron(Box::new(pattern(text, time_zone)))
 }
 
 fn definition(specs: Vec<Spec>, exclude: Vec<Exclusion>, window: Option<Span>) -> Arc<Definition> {

@@ -16,8 +16,10 @@ mod figure;
 mod lateness;
 mod load;
 mod metrics;
+mod office;
 mod size;
 mod stage;
+mod week;
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +29,7 @@ use campanile_cluster_tests::seed::Seed;
 use figure::Report;
 
 /// The phases, in the order in which they run.
-const PHASES: [&str; 7] = ["catch_up", "size", "commit", "deliver", "drain", "lateness", "failover"];
+const PHASES: [&str; 8] = ["catch_up", "week", "size", "commit", "deliver", "drain", "lateness", "failover"];
 
 /// What was asked for.
 #[derive(Debug, Clone)]
@@ -78,6 +80,7 @@ async fn main() -> Result<()> {
         println!("== {phase}");
         match phase {
             "catch_up" => catch_up::measure(&plan, &mut report)?,
+            "week" => week::measure(&plan, &mut report)?,
             "size" => size::measure(&plan, &mut report).await?,
             "commit" => commit::measure(&plan, &mut report).await?,
             "deliver" => deliver::measure(&plan, &mut report).await?,

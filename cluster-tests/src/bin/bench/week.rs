@@ -1,0 +1,105 @@
+//! A week of ten thousand schedules, proven: the rows are made by the real planner and machine under a fast clock, written
+//! as an export, and `campanile verify` reads them as it would read anybody's.
+
+mod schedules;
+mod world;
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use campanile_cluster_tests::binary::campanile;
+use campanile_core::cron::parse_instant;
+use campanile_core::event;
+use campanile_core::id::LogIndex;
+use campanile_core::time::Span;
+use campanile_storage::archive::ArchiveWriter;
+use campanile_storage::codec::{self, Kind};
+use campanile_storage::ledger::{Head, Position, Row as Stored, chain_hash};
+
+use crate::Plan;
+use crate::figure::Report;
+use world::World;
+
+/// The clocks of Europe go back in it.
+const START: &str = "2026-10-20T00:00:30Z";
+const WEEK: Span = Span::from_secs(7 * 86_400);
+const SCHEDULES: usize = 10_000;
+
+pub(crate) fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let file = dir.path().join("week.ledger");
+    let schedules = plan.share(SCHEDULES);
+    let began = Instant::now();
+    let (fired, rows) = write(plan, schedules, &file)?;
+    let bytes = std::fs::metadata(&file)?.len();
+    println!(
+        "   {fired} firings, {rows} rows, {:.1} GB, made in {:.0} s",
+        bytes as f64 / 1e9,
+        began.elapsed().as_secs_f64()
+    );
+    let how =
+        format!("{schedules} schedules of mixed specs, a week with a change of clocks; all rows: {rows}");
+    report.add("ledger_bytes_per_firing", "bytes", vec![bytes as f64 / fired as f64], how);
+    let (secs, rss) = verify(&file)?;
+    let how = format!("`campanile verify FILE` over {fired} firings, a process of its own");
+    report.add("verify_week_s", "s", vec![secs], how.clone());
+    report.add("verify_week_rss_mb", "MB", vec![rss], how);
+    Ok(())
+}
+
+/// The export; answers how many firings and rows it holds.
+fn write(plan: &Plan, schedules: usize, file: &Path) -> Result<(u64, u64)> {
+    let start = parse_instant(START).context("an instant")?;
+    let mut archive = ArchiveWriter::begin(BufWriter::new(File::create(file)?), b"{}")?;
+    archive.base(Head::default())?;
+    let mut hash = Head::default().hash;
+    let (fired, rows) = {
+        let sink = |index: LogIndex, rows: &[event::Row]| {
+            let mut stored = Vec::with_capacity(rows.len());
+            for (n, row) in (0..).zip(rows) {
+                let body = codec::encode(Kind::Event, event::SCHEMA, row)?;
+                let position = Position::new(index.0, n);
+                hash = chain_hash(&hash, position, &body);
+                stored.push(Stored { position, hash, body: body.into() });
+            }
+            archive.rows(&stored)?;
+            Ok(())
+        };
+        let mut world = World::begin(start, schedules, plan.seed.dice("week"), sink)?;
+        world.live(start + WEEK)?;
+        (world.fired, world.rows)
+    };
+    archive.end()?.into_inner()?.sync_all()?;
+    Ok((fired, rows))
+}
+
+/// Runs the command; answers its seconds and the most memory that it held, in megabytes.
+fn verify(file: &Path) -> Result<(f64, f64)> {
+    let began = Instant::now();
+    let mut child = campanile(["verify", "-o", "json"])
+        .arg(file)
+        .stdout(Stdio::null())
+        .spawn()
+        .context("starting campanile verify")?;
+    let mut peak = 0.0_f64;
+    let status = loop {
+        peak = peak.max(most_memory(child.id()).unwrap_or(0.0));
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    ensure!(status.success(), "verify found something in a good week");
+    Ok((began.elapsed().as_secs_f64(), peak))
+}
+
+/// The kernel's own mark of the most memory of a process, in megabytes; `None` when it is gone.
+fn most_memory(pid: u32) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches(" kB").trim().parse::<f64>().ok().map(|kilobytes| kilobytes / 1_024.0)
+}
