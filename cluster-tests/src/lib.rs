@@ -29,6 +29,8 @@ pub mod receiver;
 
 pub mod ledger;
 
+pub mod streams;
+
 pub mod workload;
 
 pub mod workers;

@@ -65,6 +65,8 @@ pub struct Options {
     pub write_within: Duration,
     /// A read is answered within this.
     pub read_within: Duration,
+    /// Who follows the ledger is told after so long without a row that all is well.
+    pub silence: Duration,
     /// What planning depends on; the same as the ticker's.
     pub plan: plan::Options,
 }
@@ -75,6 +77,7 @@ impl Default for Options {
         Self {
             write_within: Duration::from_secs(10),
             read_within: Duration::from_secs(5),
+            silence: Duration::from_secs(15),
             plan: plan::Options::default(),
         }
     }

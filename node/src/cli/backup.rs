@@ -26,7 +26,7 @@ pub(super) async fn run(args: BackupArgs, io: &mut Io<'_>) -> Result<(), Failure
         }
         None => {
             // What breaks off is told by the exit code; a shell's file must then be thrown away by its owner.
-            client.download(PATH, |piece| io.out.write_all(piece)).await?;
+            client.download_into(PATH, |piece| io.out.write_all(piece)).await?;
             Ok(())
         }
         Some(file) => {
@@ -49,7 +49,7 @@ async fn fetch(client: &Client, unfinished: &Unfinished, io: &mut Io<'_>) -> Res
     let (mut out, mut bytes) = (&unfinished.file, 0_u64);
     let is_watched = io.terminal && io::stderr().is_terminal();
     let taken = client
-        .download(PATH, |piece| {
+        .download_into(PATH, |piece| {
             bytes += piece.len() as u64;
             if is_watched {
                 // How much will come nobody knows: no bar.

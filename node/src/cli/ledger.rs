@@ -77,7 +77,9 @@ async fn print_stream(
             Ok(LedgerEvent::Row { row, .. }) => list.page(io, &[row])?,
             Ok(LedgerEvent::At { .. }) => {}
             Ok(LedgerEvent::Behind { rows }) => {
-                io.say(&format!("about {rows} facts wait to be printed: this is slower than they are decided"));
+                io.say(&format!(
+                    "about {rows} facts wait to be printed: this is slower than they are decided"
+                ));
             }
             Err(error) if error.may_pass() => io.say(&format!("{error}; trying on")),
             Err(error) => return Err(error.into()),

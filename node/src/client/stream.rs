@@ -87,7 +87,14 @@ impl Client {
             .query_if("after", after)
             .query_if("type", types)
             .query_if("schedule", schedule);
-        LedgerStream { client: self, call, position: None, open: None, waits: Waits::default(), is_again: false }
+        LedgerStream {
+            client: self,
+            call,
+            position: None,
+            open: None,
+            waits: Waits::default(),
+            is_again: false,
+        }
     }
 }
 
@@ -109,10 +116,14 @@ impl LedgerStream<'_> {
                 if let Some(event) = self.read(message)? {
                     return Ok(event);
                 }
-            } else if !open.hear(&mut self.waits).await? {
+                continue;
+            }
+            let heard = open.hear(&mut self.waits).await;
+            if !matches!(heard, Ok(true)) {
                 self.open = None;
                 // A node that stops ends its streams, and another one lives.
                 self.client.prefer_another();
+                heard?;
             }
         }
     }
@@ -147,7 +158,8 @@ impl LedgerStream<'_> {
     }
 
     fn read(&mut self, message: Message) -> Result<Option<LedgerEvent>, Error> {
-        let data: Value = serde_json::from_str(&message.data).map_err(|_| foreign("an event that is no JSON"))?;
+        let data: Value =
+            serde_json::from_str(&message.data).map_err(|_| foreign("an event that is no JSON"))?;
         let event = match message.kind.as_str() {
             "row" => LedgerEvent::Row { position: self.moved(message.id)?, row: data },
             "at" => LedgerEvent::At { position: self.moved(message.id)? },

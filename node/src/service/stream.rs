@@ -26,8 +26,6 @@ use crate::wire::ledger::Row;
 
 /// The most open streams of one node.
 pub const STREAMS: usize = 256;
-/// After so long without a row a reader is told that all is well.
-pub const SILENCE: Duration = Duration::from_secs(15);
 /// A reader that has more rows than this before it is told so.
 pub const BEHIND: u64 = 10_000;
 /// The rows of so long are gathered into one reading: nobody sees the difference, and 256 readers cost little.
@@ -98,7 +96,10 @@ impl Service {
             return Err(Problem::new(Code::NotReady, "this node is stopping; ask another one"));
         }
         let place = self.streams.0.clone().try_acquire_owned().map_err(|_| {
-            Problem::new(Code::RateLimited, format!("{STREAMS} streams are open at this node; ask another one"))
+            Problem::new(
+                Code::RateLimited,
+                format!("{STREAMS} streams are open at this node; ask another one"),
+            )
         })?;
         let bookmark = match start {
             Start::Oldest => Bookmark::OLDEST,
@@ -144,7 +145,7 @@ impl Stream {
     }
 
     async fn wait_for_more(&mut self) -> Option<Told> {
-        let quiet = Instant::now() + SILENCE;
+        let quiet = Instant::now() + self.service.options.silence;
         loop {
             let machine = self.service.quorum.view();
             let applied = machine.applied();
@@ -229,7 +230,8 @@ impl Stream {
 }
 
 fn expired(bookmark: Bookmark) -> Problem {
-    let position = bookmark.position.map_or_else(|| "the beginning".to_owned(), |position| position.to_string());
+    let position =
+        bookmark.position.map_or_else(|| "the beginning".to_owned(), |position| position.to_string());
     Problem::new(
         Code::WatchExpired,
         format!("rows behind {position} have been dropped by retention; begin again without a position"),

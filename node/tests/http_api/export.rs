@@ -86,7 +86,7 @@ fn values() -> Vec<(&'static str, Value)> {
 /// A node that serves, and the command line that asks it.
 pub(crate) struct Served {
     pub(crate) api: Api,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Served {

@@ -43,6 +43,9 @@ pub(crate) use log::{Fault, Log};
 /// 2026-12-01T00:00:00Z.
 pub(crate) const NOON: i64 = 1_796_083_200_000;
 
+/// After so long without a row a stream says so.
+pub(crate) const SILENCE: Duration = Duration::from_millis(300);
+
 /// One node.
 pub(crate) struct Fake {
     log: Arc<Log>,
@@ -241,7 +244,8 @@ impl Api {
         let records = Records::new(log.ledger.lock().unwrap().reader(), log.indexer.clone());
         let clock = log.clone();
         let within = Duration::from_millis(500);
-        let options = Options { write_within: within, read_within: within, ..Options::default() };
+        let options =
+            Options { write_within: within, read_within: within, silence: SILENCE, ..Options::default() };
         let app = App {
             service: Arc::new(
                 Service::new(node.clone(), records, Arc::new(move || clock.now()), options)
@@ -319,6 +323,15 @@ impl Api {
             request = request.header(*name, *value);
         }
         self.send(request.body(HttpBody::from(body.to_owned())).unwrap()).await
+    }
+
+    /// Asks for an answer that is read as it comes.
+    pub(crate) async fn open(&self, path: &str, headers: &[(&str, &str)]) -> axum::response::Response {
+        let mut request = Request::builder().uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.router.clone().oneshot(request.body(HttpBody::empty()).unwrap()).await.unwrap()
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

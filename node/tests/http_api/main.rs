@@ -25,5 +25,7 @@ mod reruns;
 mod revisions;
 mod schedules;
 mod secrets;
+mod stream;
+mod stream_client;
 mod tables;
 mod targets;

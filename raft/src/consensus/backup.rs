@@ -78,7 +78,7 @@ impl Image {
     pub fn write(&self, note: &[u8], out: impl Write) -> Result<(), BackupError> {
         let Self(image) = self;
         let body = image.body().map_err(BackupError::Copy)?;
-        let base = image.base();
+        let base = image.base()?;
         let mut archive = ArchiveWriter::begin(out, note)?;
         archive.image(&image.covered.to_bytes(), &body)?;
         drop(body);

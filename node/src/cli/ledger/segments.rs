@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use crate::cli::Io;
 use crate::cli::failure::Failure;
 use crate::cli::progress::Progress;
-use crate::cli::Io;
 use crate::client::{Call, Client};
 use crate::export::Judge;
 

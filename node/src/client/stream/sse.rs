@@ -33,7 +33,11 @@ impl Parser {
     ///
     /// # Errors
     /// When an event is longer than any that a node writes.
-    pub(super) fn feed(&mut self, piece: &[u8], messages: &mut VecDeque<Message>) -> Result<(), &'static str> {
+    pub(super) fn feed(
+        &mut self,
+        piece: &[u8],
+        messages: &mut VecDeque<Message>,
+    ) -> Result<(), &'static str> {
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(part);
             if self.line.len() + self.data.as_ref().map_or(0, String::len) > LONGEST {

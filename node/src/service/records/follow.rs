@@ -94,7 +94,8 @@ impl Records {
         mut sieve: Sieve,
     ) -> Result<(Sieve, Option<Shown>), Problem> {
         self.on_thread(move |records| {
-            let Some(Reading { rows, bookmark, left }) = records.read_on(bookmark, machine.applied().0)? else {
+            let Some(Reading { rows, bookmark, left }) = records.read_on(bookmark, machine.applied().0)?
+            else {
                 return Ok((sieve, None));
             };
             let read = rows.len();
@@ -116,7 +117,9 @@ impl Records {
         let read = self.ledger.read_placed(bookmark.position, ROWS, BYTES);
         let mut placed = read.map_err(|trouble| unreadable_ledger(&trouble))?;
         let is_whole = match (placed.first(), bookmark.hash) {
-            (Some((first, _)), Some(before)) => chain_hash(&before, first.position, &first.body) == first.hash,
+            (Some((first, _)), Some(before)) => {
+                chain_hash(&before, first.position, &first.body) == first.hash
+            }
             // Asked after the reading: what is still reached now was reached then, since retention only moves on.
             (_, None) => self.still_reaches(bookmark)?,
             (None, Some(_)) => true,
@@ -129,10 +132,9 @@ impl Records {
             Some((_, place)) if placed.len() > 1 => left_behind(&self.ledger, *place),
             _ => 0,
         };
-        let bookmark = placed.last().map_or(bookmark, |(row, _)| Bookmark {
-            position: Some(row.position),
-            hash: Some(row.hash),
-        });
+        let bookmark = placed
+            .last()
+            .map_or(bookmark, |(row, _)| Bookmark { position: Some(row.position), hash: Some(row.hash) });
         Ok(Some(Reading { rows: placed.into_iter().map(|(row, _)| row).collect(), bookmark, left }))
     }
 
@@ -175,6 +177,7 @@ fn left_behind(ledger: &LedgerReader, place: Place) -> u64 {
 }
 
 fn torn(bookmark: Bookmark) -> Problem {
-    let behind = bookmark.position.map_or_else(|| "its oldest row".to_owned(), |position| position.to_string());
+    let behind =
+        bookmark.position.map_or_else(|| "its oldest row".to_owned(), |position| position.to_string());
     Problem::new(Code::Internal, format!("the ledger of this node does not continue behind {behind}"))
 }

@@ -50,7 +50,10 @@ impl Service {
     /// `rate_limited` when others export.
     pub fn export(&self) -> Result<Export, Problem> {
         let place = self.exports.0.clone().try_acquire_owned().map_err(|_| {
-            Problem::new(Code::RateLimited, "others export the ledger of this node; ask another one, or later")
+            Problem::new(
+                Code::RateLimited,
+                "others export the ledger of this node; ask another one, or later",
+            )
         })?;
         let (base, end) = self.records.ends();
         let (note, records) = (self.note(base, end).to_string(), self.records.clone());
@@ -103,7 +106,9 @@ fn write(records: &Records, (base, end): (Head, Head), pipe: &mut Pipe, note: &[
     let mut bookmark = Bookmark::at(&base);
     while bookmark.position < end.position {
         let reading = records.read_on(bookmark, end.index()).map_err(|problem| problem.detail)?;
-        let Some(reading) = reading else { return Err("retention has dropped what was to come".into()) };
+        let Some(reading) = reading.filter(|reading| !reading.rows.is_empty()) else {
+            return Err("rows that were to come are gone".into());
+        };
         archive.rows(&reading.rows).map_err(|trouble| trouble.to_string())?;
         bookmark = reading.bookmark;
     }

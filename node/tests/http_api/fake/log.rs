@@ -8,7 +8,7 @@ use campanile::leader::office::{NoReply, Office};
 use campanile::service::records::history_keys;
 use campanile_core::attempt::{Holder, Report, Verdict};
 use campanile_core::command::{BeginItem, Body, Command, LeaderEpoch, SettleItem, Work};
-use campanile_core::event::SCHEMA;
+use campanile_core::event::{Event, Row, SCHEMA};
 use campanile_core::id::{AttemptNumber, Epoch, LogIndex, NodeId, Term};
 use campanile_core::machine::Machine;
 use campanile_core::plan::{self, Planner};
@@ -117,6 +117,28 @@ impl Log {
         *machine = Arc::new(next);
         self.applied.send_replace(index);
         Some(reply)
+    }
+
+    /// One more entry, with so many rows more than it would have.
+    pub(crate) fn fill(&self, rows: u64) {
+        let mut machine = self.machine.lock().unwrap();
+        let index = LogIndex(machine.applied().0 + 1);
+        let epoch = LeaderEpoch {
+            node: NodeId(1),
+            incarnation: index.0,
+            term: Term(index.0),
+            ledger: None,
+            leaderless_since: None,
+        };
+        let command = Command { at: machine.clock(), epoch: Epoch(0), body: Body::LeaderEpoch(epoch) };
+        let mut next = Machine::clone(&machine);
+        let (_, mut told) = next.apply(index, &command);
+        told.extend((0..rows).map(|n| Row { at: command.at, event: Event::Restated { from: LogIndex(n) } }));
+        let bytes: Vec<Vec<u8>> =
+            told.iter().map(|row| codec::encode(Kind::Event, SCHEMA, row).unwrap()).collect();
+        self.ledger.lock().unwrap().append(index.0, &bytes).unwrap();
+        *machine = Arc::new(next);
+        self.applied.send_replace(index);
     }
 
     /// Decides what is due.
