@@ -4,14 +4,33 @@
 //! [`crate::plan`] or [`crate::machine`] anything, since those are what it judges. It keeps what stands (schedules, live
 //! firings) and nothing of what is over, so that a ledger of any length is judged in one pass.
 
+mod asked;
+mod calendars;
+mod chapter;
+mod court;
+mod decide;
+mod hearing;
+mod life;
 mod order;
+mod part;
 mod verdict;
+mod work;
+
+use std::collections::BTreeMap;
 
 use crate::event::Row;
+use crate::id::{LogIndex, Uid};
 use crate::time::{Span, Timestamp};
 
+use asked::Backfills;
+use calendars::Rules;
+use court::Court;
+use life::{Life, Standing};
 use order::Order;
+use part::Parts;
 use verdict::Docket;
+use work::Work;
+
 pub use verdict::{Counts, Fault, MAX_OFFENDERS, Offender, Place, Verdict};
 
 /// What is judged. The default is everything.
@@ -35,6 +54,11 @@ impl Scope {
     /// [`Scope::patience`] when nothing else is said: ticks lag by seconds, a change of leaders by a few more, and a look
     /// at a million schedules after a change of calendars by ten.
     pub const PATIENCE: Span = Span::from_secs(60);
+
+    /// Whether an instant is judged.
+    fn covers(&self, nominal: Timestamp) -> bool {
+        self.after.is_none_or(|after| nominal > after) && self.until.is_none_or(|until| nominal <= until)
+    }
 }
 
 impl Default for Scope {
@@ -46,32 +70,93 @@ impl Default for Scope {
 /// Judges a ledger, row by row.
 #[derive(Debug)]
 pub struct Verifier {
+    lives: BTreeMap<Uid, Life>,
+    backfills: Backfills,
+    bench: Bench,
+    /// The entry that is being heard.
+    entry: LogIndex,
+    /// Its decisions that are not judged yet.
+    parts: Parts,
+    /// The schedules for which it has something to decide.
+    open: Vec<Uid>,
+    /// Schedules may stand that no row has told of yet.
+    is_midway: bool,
+    /// The time of the first row, when rows before it were dropped.
+    begins_at: Option<Timestamp>,
+}
+
+/// What judgements are made with, whatever the schedule.
+#[derive(Debug)]
+struct Bench {
     scope: Scope,
-    order: Order,
     docket: Docket,
+    order: Order,
+    rules: Rules,
+    work: Work,
+}
+
+impl Bench {
+    fn court(&mut self, at: Timestamp, place: Option<Place>) -> Court<'_> {
+        let Self { scope, docket, order, rules, work } = self;
+        Court { scope, docket, order, rules, work, at, place }
+    }
 }
 
 impl Verifier {
     /// One that has heard nothing.
     #[must_use]
     pub fn new(scope: Scope) -> Self {
-        Self { order: Order::new(scope.patience), scope, docket: Docket::default() }
+        let order = Order::new(scope.patience);
+        Self {
+            lives: BTreeMap::new(),
+            backfills: Backfills::default(),
+            bench: Bench {
+                scope,
+                docket: Docket::default(),
+                order,
+                rules: Rules::default(),
+                work: Work::default(),
+            },
+            entry: LogIndex(0),
+            parts: Parts::default(),
+            open: Vec::new(),
+            is_midway: false,
+            begins_at: None,
+        }
     }
 
     /// The first rows of the ledger were dropped: what is known only from them is `unverified` and no phantom, until it is
-    /// told again.
-    pub fn begins_midway(&mut self) {}
+    /// told again. To be said before the first row.
+    pub fn begins_midway(&mut self) {
+        self.is_midway = true;
+        self.begins_at = Some(Timestamp::NEVER);
+    }
 
-    /// The next row, in the order of the log.
+    /// The next row, in the order of the log. An entry is heard whole: its decisions are judged when the next one begins.
     pub fn hear(&mut self, place: Place, row: &Row) {
-        self.docket.counts.rows += 1;
-        self.order.hear(place, row, &mut self.docket);
+        if place.index != self.entry {
+            self.close_entry();
+            self.entry = place.index;
+        }
+        self.bench.docket.counts.rows += 1;
+        if let Some(begins_at) = &mut self.begins_at {
+            *begins_at = row.at.min(*begins_at);
+        }
+        self.bench.order.hear(place, row, &mut self.bench.docket);
+        self.take(place, row);
     }
 
     /// That was the last row.
     #[must_use]
     pub fn finish(mut self) -> Verdict {
-        let until = self.order.horizon(self.scope.until);
-        self.docket.close(until, None)
+        self.close_entry();
+        let Self { mut lives, mut bench, .. } = self;
+        let horizon = bench.order.horizon(bench.scope.until);
+        let end = bench.order.at;
+        for life in lives.values_mut().filter(|life| life.standing == Standing::Active) {
+            life.close(horizon, end, &mut bench.court(end, None));
+        }
+        bench.docket.counts.undelivered = bench.work.undelivered();
+        bench.docket.close(horizon, bench.rules.zones_differ())
     }
 }

@@ -12,7 +12,8 @@ use super::verdict::{Docket, Fault, Offender, Place};
 #[derive(Debug)]
 pub(super) struct Order {
     patience: Span,
-    place: Option<Place>,
+    /// The last row.
+    pub(super) place: Option<Place>,
     /// The time of the last row.
     pub(super) at: Timestamp,
     epoch: Epoch,

@@ -11,12 +11,14 @@ use std::collections::BTreeMap;
 
 use campanile_core::command::{Body, Command, LeaderEpoch};
 use campanile_core::cron::{instant_text, parse_instant};
+use campanile_core::event::Row;
 use campanile_core::id::{Epoch, LogIndex, NodeId, Term};
 use campanile_core::image::Image;
 use campanile_core::invariant;
 use campanile_core::machine::Machine;
 use campanile_core::plan::{Options, Planner};
-use campanile_core::time::Timestamp;
+use campanile_core::time::{Span, Timestamp};
+use campanile_core::verify::{Place, Scope, Verifier};
 
 /// One leader's view of the office that it took.
 #[derive(Clone, Copy)]
@@ -35,6 +37,8 @@ pub struct Stage {
     pub held: BTreeMap<String, Command>,
     /// What the rows so far say of firings.
     pub past: again::Ledger,
+    /// The ledger.
+    pub rows: Vec<(Place, Row)>,
     /// Why the last plan was refused.
     refusal: Option<String>,
     options: Options,
@@ -50,6 +54,7 @@ impl Default for Stage {
             leader: Leader { node: NodeId(0), epoch: Epoch(0) },
             held: BTreeMap::new(),
             past: again::Ledger::default(),
+            rows: Vec::new(),
             refusal: None,
             options: Options::default(),
             term: 0,
@@ -115,6 +120,8 @@ impl Stage {
         let index = LogIndex(self.machine.applied().0 + 1);
         let (reply, rows) = self.machine.apply(index, command);
         self.past.read(&rows);
+        let placed = rows.iter().zip(0..).map(|(row, n)| (Place { index, n }, row.clone()));
+        self.rows.extend(placed);
         let mut said: Vec<String> = rows.iter().map(|row| show::event(index, row)).collect();
         said.push(format!("{index} -> {}", show::reply(&reply)));
         said
@@ -186,6 +193,16 @@ impl Stage {
     /// What a plan of nothing says.
     fn why_not(&mut self) -> String {
         self.refusal.take().unwrap_or_else(|| "(nothing to propose)".into())
+    }
+
+    /// The verifier finds nothing wrong with what the ledger tells so far. A script need not tick, so nothing is missing
+    /// only because its end has come.
+    pub fn verify(&self) {
+        let patience = Span::from_secs(1_000_000_000);
+        let mut verifier = Verifier::new(Scope { patience, ..Scope::default() });
+        self.rows.iter().for_each(|(place, row)| verifier.hear(*place, row));
+        let offenders = verifier.finish().offenders;
+        assert!(offenders.is_empty(), "the verifier objects: {offenders:#?}");
     }
 
     /// A machine that was restarted from its image at any moment is the same machine.

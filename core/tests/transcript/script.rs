@@ -53,6 +53,7 @@ fn play(script: &str) -> String {
             }
         }
     }
+    stage.verify();
     assert!(commands.is_empty(), "the script ends with commands and no `---`: {commands:?}");
     played
 }

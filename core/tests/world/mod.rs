@@ -23,7 +23,7 @@ use again::Fired;
 pub use decided::Decided;
 use decided::decided;
 pub use dice::Dice;
-use history::Want;
+pub use history::Want;
 pub use history::{Wish, history};
 use work::Leases;
 
@@ -81,6 +81,12 @@ impl World {
 
     /// Lives through all wishes and a minute more; answers every instant that was decided.
     pub fn live_through(&mut self, history: &[Wish]) -> Vec<Decided> {
+        self.live(history);
+        decided(&self.rows)
+    }
+
+    /// Lives through all wishes and a minute more.
+    pub fn live(&mut self, history: &[Wish]) {
         self.now = history[0].at - Span::from_secs(1);
         self.take_office();
         for wish in history {
@@ -89,7 +95,6 @@ impl World {
         }
         self.wait_until(history[history.len() - 1].at + Span::from_secs(60));
         self.tick();
-        decided(&self.rows)
     }
 
     /// Time passes: calm life ticks when something is due, rough life at odd moments and with everything that happens.
@@ -146,6 +151,10 @@ impl World {
     }
 
     fn tick(&mut self) {
+        while let Some(look) = self.planner.refresh(&self.machine) {
+            let command = self.command(look);
+            self.commit(command);
+        }
         while let Some(command) = self.plan_tick() {
             self.commit(command);
         }
