@@ -244,7 +244,7 @@ impl Outgoing {
     /// # Errors
     /// When they cannot be read.
     pub fn rows(&self, after: Option<Position>) -> Result<Vec<Row>, Trouble> {
-        let mut rows = self.site.reader.read(after, PAGE.0, PAGE.1)?;
+        let mut rows = self.site.reader.read_held(after, PAGE.0, PAGE.1)?;
         rows.retain(|row| Some(row.position) <= self.covered.ledger.position);
         Ok(rows)
     }

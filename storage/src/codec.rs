@@ -5,7 +5,8 @@
 //! chooses the type by the schema; an unknown one is an error and never a guess.
 //!
 //! The configuration is bincode's `legacy` (fixed-width little-endian integers): `wincode` writes the same bytes, which
-//! is the way out should bincode stay unmaintained. A struct that was written once is frozen: a new field means a new
+//! is the way out should bincode stay unmaintained. Events alone are written in its `standard` form (integers in as few
+//! bytes as they need): a ledger holds ten of them where a log holds one, for as long as retention says. A struct that was written once is frozen: a new field means a new
 //! struct under a new schema number. Golden bytes guard that, one test a format.
 
 mod kind;
@@ -117,7 +118,10 @@ pub fn encode_into<T: Serialize + ?Sized>(
     let before = bytes.len();
     bytes.push(kind as u8);
     bytes.extend_from_slice(&schema.to_le_bytes());
-    let written = bincode::serde::encode_into_std_write(value, bytes, bincode::config::legacy());
+    let written = match kind {
+        Kind::Event => bincode::serde::encode_into_std_write(value, bytes, bincode::config::standard()),
+        _ => bincode::serde::encode_into_std_write(value, bytes, bincode::config::legacy()),
+    };
     let failure = match written {
         Ok(size) if size <= kind.limit() => return Ok(()),
         Ok(size) => CodecError::TooLarge { kind, bytes: size },
@@ -158,6 +162,10 @@ impl<'a> Frame<'a> {
             Kind::Image => bincode::serde::decode_from_slice(
                 self.body,
                 bincode::config::legacy().with_limit::<IMAGE_LIMIT>(),
+            ),
+            Kind::Event => bincode::serde::decode_from_slice(
+                self.body,
+                bincode::config::standard().with_limit::<BODY_LIMIT>(),
             ),
             _ => bincode::serde::decode_from_slice(
                 self.body,

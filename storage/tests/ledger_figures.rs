@@ -71,7 +71,7 @@ fn appending_reading_and_indexing_are_measured() {
     assert!(read >= rows);
     let start = Instant::now();
     let placed = reader.read_placed(None, 10_000, usize::MAX).unwrap();
-    placed.iter().for_each(|(_, place)| assert!(reader.get(*place).unwrap().is_some()));
+    placed.iter().for_each(|(row, place)| assert!(reader.get(row.position, *place).unwrap().is_some()));
     rate("rows got by place, after a page of them", placed.len() as u64, start);
 
     let history = History::open(&dir.path().join("history")).unwrap();

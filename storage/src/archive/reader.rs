@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     codec::IMAGE_LIMIT,
-    ledger::{Flaw, Hash, Head, Position, Row, chain_hash, record::Weigher},
+    ledger::{Flaw, Hash, Head, Position, Row, chain_hash, run::Weigher},
     varint,
 };
 
