@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use campanile_core::machine::Machine;
-use campanile_storage::ledger::{Hash, Head, LedgerReader, Place, Position, Row, chain_hash};
+use campanile_storage::ledger::{Hash, LedgerReader, Place, Position, Row, Scan, chain_hash};
 
 use super::{Records, ShownRow, Telling, read_row, rows, sieve::Sieve, unreadable_ledger};
 use crate::problem::{Code, Problem};
@@ -27,11 +27,6 @@ pub(in crate::service) struct Bookmark {
 impl Bookmark {
     /// Before the oldest row that is kept.
     pub(in crate::service) const OLDEST: Self = Self { position: None, hash: None };
-
-    /// Behind what a head sums up.
-    pub(in crate::service) fn at(head: &Head) -> Self {
-        Self { position: head.position, hash: Some(head.hash) }
-    }
 
     /// Behind a position that a reader names.
     pub(in crate::service) fn behind(position: Position) -> Self {
@@ -66,12 +61,13 @@ pub(in crate::service) struct Shown {
 impl Records {
     /// The end of the ledger, as this node has it.
     pub(in crate::service) fn end(&self) -> Bookmark {
-        Bookmark::at(&self.ledger.head())
+        let head = self.ledger.head();
+        Bookmark { position: head.position, hash: Some(head.hash) }
     }
 
-    /// The head before the oldest row, and the one behind the newest.
-    pub(in crate::service) fn ends(&self) -> (Head, Head) {
-        (self.ledger.base(), self.ledger.head())
+    /// Every row that the files hold now.
+    pub(in crate::service) fn scan(&self) -> Scan {
+        self.ledger.scan()
     }
 
     /// Whether every row behind a bookmark is still here.

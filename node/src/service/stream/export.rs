@@ -9,15 +9,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use campanile_storage::archive::ArchiveWriter;
-use campanile_storage::ledger::Head;
+use campanile_storage::ledger::{Head, Scan};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::problem::{Code, Problem};
 use crate::service::Service;
-use crate::service::records::Records;
-use crate::service::records::follow::Bookmark;
 use crate::wire::time::Instant;
 
 /// The most exports of one node at once: each has a thread, and reads the disk as fast as it can.
@@ -55,14 +53,14 @@ impl Service {
                 "others export the ledger of this node; ask another one, or later",
             )
         })?;
-        let (base, end) = self.records.ends();
-        let (note, records) = (self.note(base, end).to_string(), self.records.clone());
+        let scan = self.records.scan();
+        let note = self.note(scan.base(), scan.end()).to_string();
         let (sender, pieces) = mpsc::channel(WAITING);
         // It ends with the last piece, or when nobody takes them any more.
         tokio::task::spawn_blocking(move || {
             let _place = place;
             let mut pipe = Pipe { pieces: sender, gathered: Vec::new() };
-            if let Err(why) = write(&records, (base, end), &mut pipe, note.as_bytes()) {
+            if let Err(why) = write(scan, &mut pipe, note.as_bytes()) {
                 tracing::warn!(%why, "an export of the ledger broke off");
                 // A reader that is gone is why it failed.
                 let _ = pipe.pieces.blocking_send(Err(Error::other(why)));
@@ -100,17 +98,14 @@ impl Export {
     }
 }
 
-fn write(records: &Records, (base, end): (Head, Head), pipe: &mut Pipe, note: &[u8]) -> Result<(), String> {
+fn write(mut scan: Scan, pipe: &mut Pipe, note: &[u8]) -> Result<(), String> {
     let mut archive = ArchiveWriter::begin(pipe, note).map_err(|trouble| trouble.to_string())?;
-    archive.base(base).map_err(|trouble| trouble.to_string())?;
-    let mut bookmark = Bookmark::at(&base);
-    while bookmark.position < end.position {
-        let reading = records.read_on(bookmark, end.index()).map_err(|problem| problem.detail)?;
-        let Some(reading) = reading.filter(|reading| !reading.rows.is_empty()) else {
-            return Err("rows that were to come are gone".into());
-        };
-        archive.rows(&reading.rows).map_err(|trouble| trouble.to_string())?;
-        bookmark = reading.bookmark;
+    archive.base(scan.base()).map_err(|trouble| trouble.to_string())?;
+    while let Some(scanned) = scan.next_row().map_err(|broken| broken.to_string())? {
+        if let Some(flaw) = scanned.flaw {
+            return Err(flaw.to_string());
+        }
+        archive.rows(std::slice::from_ref(&scanned.row)).map_err(|trouble| trouble.to_string())?;
     }
     archive.end().map(|_| ()).map_err(|trouble| trouble.to_string())
 }
