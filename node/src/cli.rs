@@ -30,6 +30,7 @@ mod io;
 mod ledger;
 mod list;
 mod mark;
+mod outage;
 mod preview;
 mod progress;
 mod put;
@@ -39,6 +40,7 @@ mod schedule;
 mod secret;
 mod session;
 mod trigger;
+mod why;
 mod worker;
 
 use std::ffi::OsString;
@@ -115,7 +117,11 @@ fn client_command(command: Command, io: &mut Io<'_>) -> Result<(), Failure> {
         Command::Import(args) => runtime.block_on(import::run(args, io)),
         Command::Cluster(args) => runtime.block_on(cluster::run(args, io)),
         Command::Health(args) => runtime.block_on(health::run(args, io)),
-        Command::Explain(args) => explain::run(&args, io),
+        Command::Explain(args) => match why::asked(&args)? {
+            Some(name) => runtime.block_on(why::run(&args, &name, io)),
+            None => explain::run(&args, io),
+        },
+        Command::Outage(args) => runtime.block_on(outage::run(args, io)),
         Command::Completions { shell } => completions(shell, io),
         Command::Serve(_) | Command::Demo(_) | Command::Worker(_) | Command::Config { .. } => {
             unreachable!("handed back before")

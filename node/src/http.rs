@@ -13,6 +13,7 @@ mod body;
 mod calendars;
 mod cluster;
 mod conditions;
+mod explain;
 mod firings;
 mod forwarded;
 mod gate;
@@ -23,6 +24,7 @@ mod leases;
 mod ledger;
 mod letters;
 mod openapi;
+mod outages;
 mod page;
 mod preview;
 mod query;
@@ -31,6 +33,8 @@ mod relay;
 mod schedules;
 mod secrets;
 mod serve;
+mod stats;
+mod timeline;
 mod unknown;
 
 use std::any::Any;
@@ -161,6 +165,11 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(firings::get))
         .routes(routes!(firings::rerun))
         .routes(routes!(firings::cancel))
+        .routes(routes!(explain::explain))
+        .routes(routes!(outages::list))
+        .routes(routes!(outages::get))
+        .routes(routes!(timeline::timeline))
+        .routes(routes!(stats::stats))
         .routes(routes!(ledger::rows))
         .routes(routes!(preview::preview))
         .routes(routes!(apply::apply))

@@ -150,6 +150,11 @@ impl Log {
     /// Begins everything that may begin, and settles it with that verdict.
     pub(crate) fn work(&self, verdict: Verdict) {
         let items = self.begin();
+        self.settle(&items, verdict);
+    }
+
+    /// Settles what has begun with that verdict.
+    pub(crate) fn settle(&self, items: &[BeginItem], verdict: Verdict) {
         let settled = |item: &BeginItem| SettleItem {
             firing: item.firing,
             attempt: item.attempt,
