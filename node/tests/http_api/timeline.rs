@@ -94,6 +94,31 @@ async fn statistics_name_the_latest_and_those_that_fail() {
 }
 
 #[tokio::test]
+async fn an_answer_that_was_cut_goes_on_where_it_stopped() {
+    let api = Api::leader();
+    let mut often = schedule(&json!([{"every": "1s"}]));
+    often["catch_up"] = json!({"window": "unlimited"});
+    api.put("/v1/schedules/a/often", &often).await;
+    for _ in 0..8 {
+        api.log.pass(Span::from_secs(1_000));
+        api.log.tick();
+        api.log.work(Verdict::Succeeded);
+    }
+    // Three rows a firing, and no more than 20,000 rows are looked at.
+    let path =
+        "/v1/timeline?schedule=a/often&buckets=1&after=2026-12-01T00:00:00Z&before=2026-12-01T03:00:00Z";
+    let first = api.get(path).await.body;
+    assert_eq!(first["complete"], false);
+    let next = first["next"].as_str().unwrap();
+    let second = api.get(&format!("{path}&next={next}")).await.body;
+    assert_eq!((&second["complete"], &second["next"]), (&json!(true), &Value::Null));
+    let sum = |field: &str| column(&first, field)[0] + column(&second, field)[0];
+    assert_eq!((sum("/fired"), sum("/succeeded"), sum("/queued")), (8_000, 8_000, 0));
+    assert!((6_000..7_000).contains(&column(&first, "/fired")[0]), "{first}");
+    assert_eq!(sum("/planned"), 10_800 - 1 - 8_000);
+}
+
+#[tokio::test]
 async fn windows_that_are_none_are_refused() {
     let api = Api::leader();
     for bad in [

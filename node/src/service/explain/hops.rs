@@ -4,13 +4,10 @@ use campanile_core::definition::{Jitter, Overlap, Target};
 use campanile_core::time::{Span, Timestamp};
 
 use super::words::when;
-use crate::service::records::instant::Account;
+use crate::service::records::instant::{Account, Stood, WORTH_A_WORD};
 use crate::wire::explain::Hop;
 use crate::wire::firing::{Attempt, Firing, Holder};
 use crate::wire::time::Instant;
-
-/// How long a wait must be to need a word.
-const WORTH_A_WORD: Span = Span::from_millis(100);
 
 /// The way of the first run; nothing when it did not fire.
 pub(super) fn of(account: &Account) -> Vec<Hop> {
@@ -75,7 +72,7 @@ fn why_decided_late(account: &Account, firing: &Firing) -> Option<String> {
     if let Some((at, node)) = account.new_leader {
         return Some(format!("node {node} took office only at {}", when(at)));
     }
-    if account.standing.state == crate::service::records::instant::Stood::Paused {
+    if account.standing.state == Stood::Paused {
         return Some("the schedule was paused, and was resumed with catch-up".into());
     }
     Some("the leader did not come to it earlier".into())

@@ -97,7 +97,7 @@ fn not_created(case: &Case<'_>) -> String {
 
 fn paused(case: &Case<'_>, told: &mut Vec<String>) {
     let standing = &case.account.standing;
-    let is = if case.at > case.now { "is" } else { "was" };
+    let is = if case.at > case.now { "has been" } else { "was" };
     told.push(format!("{}: it {is} paused{}{}.", did_not_run(case), stood(case), note(case)));
     if let Some(until) = standing.until {
         told.push(format!("The pause is to end by itself at {}.", when(until)));

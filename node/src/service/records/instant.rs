@@ -17,6 +17,9 @@ use campanile_core::machine::Machine;
 use campanile_core::time::Timestamp;
 use campanile_storage::ledger::Position;
 
+pub(in crate::service) use decided::WORTH_A_WORD;
+
+use super::places::changes_of;
 use super::{Records, Telling};
 use crate::problem::Problem;
 use crate::wire::firing::{Decided, Firing};
@@ -134,9 +137,9 @@ impl Records {
     ) -> Result<Option<Account>, Problem> {
         self.caught_up();
         let mut telling = Telling::new(self, machine);
-        // Everything up to this entry had been committed at that instant.
-        let then = self.index_since(at.successor())?.saturating_sub(1);
-        let Some((uid, created_later)) = telling.incarnation(name, at, then)? else { return Ok(None) };
+        let Some((uid, created_later)) = telling.incarnation(name, at)? else { return Ok(None) };
+        // Up to this entry the schedule stood as it did at that instant.
+        let then = self.last_until(changes_of(uid), at)?;
         let firings = telling.firings_at(uid, at)?;
         let is_planned = |firing: &Firing| matches!(&*firing.kind, "scheduled" | "catch_up");
         let skip = if firings.iter().any(is_planned) { None } else { telling.skip_over(uid, at)? };
@@ -151,7 +154,7 @@ impl Records {
         Ok(Some(Account {
             uid,
             created_later,
-            known_since: self.known_since(machine)?,
+            known_since: self.reaches_back_to(machine)?,
             standing: self.stood(uid, index)?,
             finished_at: Some(self.stood(uid, u64::MAX)?)
                 .filter(|now| now.state == Stood::Finished)

@@ -14,7 +14,7 @@ async fn one_that_ran_as_scheduled_is_told_with_its_leader_and_lateness() {
         &[
             "a/b ran for 2026-12-01T00:01:00Z as scheduled: node 1 (term 1) decided it 4ms after that instant.",
             "It succeeded at the first attempt (status 200).",
-            "Revision 1 was in force, since 2026-12-01T00:00:00Z by anonymous: Every minute.",
+            "Revision 1 was in force, since 2026-12-01T00:00:00Z by anonymous: Every minute of elapsed time.",
         ],
     )
     .await;
@@ -119,20 +119,20 @@ async fn triggers_reruns_and_backfills_say_who_asked() {
 
 #[tokio::test]
 async fn one_that_waited_for_another_by_the_overlap_rule_names_it() {
-    let api = with(json!({"overlap": "queue_all"})).await;
-    pass(&api, Span::from_secs(60));
+    let api = with(json!({"overlap": "queue_all", "specs": [{"every": "20s"}]})).await;
+    pass(&api, Span::from_secs(20));
     let first = api.log.begin();
-    pass(&api, Span::from_secs(60));
+    pass(&api, Span::from_secs(20));
     assert!(api.log.begin().is_empty(), "the second waits");
-    says(&api, "a/b", &minute(2), "fired", &["It waits: waits for frg_"]).await;
+    says(&api, "a/b", "2026-12-01T00:00:40Z", "fired", &["It waits for frg_"]).await;
     api.log.pass(Span::from_secs(5));
     api.log.settle(&first, Verdict::Succeeded);
     api.log.work(Verdict::Succeeded);
     let held = format!(
-        "5s passed until its first attempt began: it waited for {}, which settled at 2026-12-01T00:02:05Z (overlap queue_all).",
+        "5s passed until its first attempt began: it waited for {}, which settled at 2026-12-01T00:00:45Z (overlap queue_all).",
         first[0].firing
     );
-    says(&api, "a/b", &minute(2), "fired", &[&held]).await;
+    says(&api, "a/b", "2026-12-01T00:00:40Z", "fired", &[&held]).await;
 }
 
 #[tokio::test]

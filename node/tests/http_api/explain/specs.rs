@@ -6,6 +6,7 @@ use super::*;
 async fn one_that_is_no_instant_offers_the_nearest() {
     let api = with(json!({})).await;
     run(&api, Span::from_secs(60));
+    api.log.pass(Span::from_secs(30));
     let told = says(
         &api,
         "a/b",

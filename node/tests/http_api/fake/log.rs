@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use campanile::leader::office::{NoReply, Office};
 use campanile::service::records::history_keys;
 use campanile_core::attempt::{Holder, Report, Verdict};
-use campanile_core::command::{BeginItem, Body, Command, LeaderEpoch, SettleItem, Work};
+use campanile_core::command::{BeginItem, Body, Command, DropLedger, LeaderEpoch, Restate, SettleItem, Work};
 use campanile_core::event::SCHEMA;
 use campanile_core::id::{AttemptNumber, Epoch, LogIndex, NodeId, Term};
 use campanile_core::machine::Machine;
@@ -128,6 +128,14 @@ impl Log {
     /// Retention drops every row that there is.
     pub(crate) fn forget(&self) {
         self.ledger.lock().unwrap().drop_prefix(self.view().applied().0 + 1);
+    }
+
+    /// Tells again what stands, and then retention drops what is older.
+    pub(crate) fn restate_and_drop(&self) {
+        self.commit(|_, _| Some(Body::Restate(Restate { after: None, most: 10_000 })));
+        let before = self.view().keeping().restated.last().unwrap().from;
+        self.commit(|_, _| Some(Body::DropLedger(DropLedger { before })));
+        self.ledger.lock().unwrap().drop_prefix(before.0);
     }
 
     /// Begins everything that may begin.

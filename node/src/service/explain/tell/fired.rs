@@ -87,7 +87,8 @@ fn outcome(firing: &Firing) -> String {
         },
         "waiting" => match firing.waits_until {
             Some(until) => format!("It waits until {until}{said}."),
-            None => format!("It waits{said}."),
+            // Its reason is that it waits, and for what.
+            None => format!("It {}.", firing.reason.as_deref().unwrap_or("waits")),
         },
         _ => format!("It waits for somebody to begin it{said}."),
     }

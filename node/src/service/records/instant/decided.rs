@@ -3,7 +3,7 @@
 use campanile_core::event::{Event, Outcome, SkipReason};
 use campanile_core::firing::{FiringId, Kind};
 use campanile_core::id::{Run, Uid};
-use campanile_core::time::Timestamp;
+use campanile_core::time::{Span, Timestamp};
 use campanile_storage::history::{Entry, Order, Window};
 use campanile_storage::ledger::Position;
 
@@ -21,6 +21,8 @@ const RUNS: u32 = 10;
 const PASSED: usize = 4_096;
 /// The most rows that one search reads.
 const READ: usize = 64;
+/// A wait that is shorter needs no reason.
+pub(in crate::service) const WORTH_A_WORD: Span = Span::from_millis(100);
 /// How far from the instant another firing is a neighbour.
 const MINUTE: i64 = 60_000;
 
@@ -118,6 +120,9 @@ impl Telling<'_> {
         firing: &Firing,
     ) -> Result<Option<(FiringId, Timestamp)>, Problem> {
         let Some(begun) = firing.attempts.first().map(|attempt| attempt.begun_at.0) else { return Ok(None) };
+        if begun.since(firing.decided.at.0) < WORTH_A_WORD {
+            return Ok(None);
+        }
         let decided = Position::new(firing.decided.index, 0);
         let Some(other) = self.running_at(uid, firing.nominal.0, decided)? else { return Ok(None) };
         let ended = self.firing(other)?.and_then(|other| other.attempts.last()?.settled_at);

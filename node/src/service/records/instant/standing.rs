@@ -3,6 +3,7 @@
 use campanile_core::definition::ScheduleName;
 use campanile_core::event::{Event, Row as CoreRow};
 use campanile_core::id::{Run, Uid};
+use campanile_core::machine::Machine;
 use campanile_core::schedule::State;
 use campanile_core::time::Timestamp;
 use campanile_storage::history::{Order, Window};
@@ -17,16 +18,16 @@ use crate::service::records::{BATCH, Records, Telling, read_row, rebuilding, row
 type Incarnation = (Uid, Option<(Timestamp, String)>);
 
 impl Telling<'_> {
-    /// The newest incarnation of the name at the entry `then`; without one the next.
+    /// The newest incarnation of the name at an instant; without one the next.
     pub(super) fn incarnation(
         &self,
         name: &ScheduleName,
         at: Timestamp,
-        then: u64,
     ) -> Result<Option<Incarnation>, Problem> {
         if let Some(live) = self.machine.named(name).filter(|live| live.created_at <= at) {
             return Ok(Some((live.uid, None)));
         }
+        let then = self.records.last_until(named(name), at)?;
         if let Some((uid, _, _)) = self.first_named(name, up_to(then), Order::Descending)? {
             return Ok(Some((uid, None)));
         }
@@ -119,6 +120,30 @@ impl Telling<'_> {
 }
 
 impl Records {
+    /// The last entry before the first row of a space that is younger than `at`, in a space that is sorted by log index; the
+    /// last entry of all when none is. A bisection over keys, since the ledger itself is slow to look into at random.
+    pub(super) fn last_until(&self, space: Uid, at: Timestamp) -> Result<u64, Problem> {
+        let head = self.ledger.head().position.map_or(0, |last| last.index);
+        let (mut low, mut high, mut middle) = (0, head + 1, head);
+        while low < high {
+            let found = self.history().scan(space.0, up_to(middle), 1, Order::Descending);
+            let entry = found.map_err(|wrong| rebuilding(&wrong))?.pop();
+            let row = entry.as_ref().map(|entry| self.row_of(entry)).transpose()?.flatten();
+            match (entry, row) {
+                (Some(entry), Some(row)) if row.at > at => high = entry.key.position.index,
+                _ => low = middle + 1,
+            }
+            middle = low + (high.max(low) - low) / 2;
+        }
+        Ok(low.saturating_sub(1))
+    }
+
+    /// Rows of before this moment may be gone. When nothing was ever dropped, no file is read for that.
+    pub(super) fn reaches_back_to(&self, machine: &Machine) -> Result<Timestamp, Problem> {
+        let is_whole = machine.keeping().floor.0 == 0 && self.ledger.base().position.is_none();
+        if is_whole { Ok(Timestamp::from_millis(i64::MIN)) } else { self.known_since(machine) }
+    }
+
     /// How a schedule stood behind the entry at `index`.
     pub(super) fn stood(&self, uid: Uid, index: u64) -> Result<Standing, Problem> {
         let mut standing = Standing::default();
