@@ -31,6 +31,7 @@ mod io;
 mod ledger;
 mod list;
 mod mark;
+mod outage;
 mod preview;
 mod progress;
 mod put;
@@ -42,6 +43,7 @@ mod secret;
 mod session;
 mod trigger;
 mod verify;
+mod why;
 mod worker;
 
 use std::ffi::OsString;
@@ -121,7 +123,11 @@ fn client_command(command: Command, io: &mut Io<'_>) -> Result<(), Failure> {
         Command::Health(args) => runtime.block_on(health::run(args, io)),
         Command::Backup(args) => runtime.block_on(backup::run(args, io)),
         Command::Restore(args) => restore::run(&args, io),
-        Command::Explain(args) => explain::run(&args, io),
+        Command::Explain(args) => match why::asked(&args)? {
+            Some(name) => runtime.block_on(why::run(&args, &name, io)),
+            None => explain::run(&args, io),
+        },
+        Command::Outage(args) => runtime.block_on(outage::run(args, io)),
         Command::Completions { shell } => completions(shell, io),
         Command::Serve(_) | Command::Demo(_) | Command::Worker(_) | Command::Config { .. } => {
             unreachable!("handed back before")

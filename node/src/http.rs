@@ -15,6 +15,7 @@ mod calendars;
 mod cluster;
 mod conditions;
 mod export;
+mod explain;
 mod firings;
 mod forwarded;
 mod gate;
@@ -25,6 +26,7 @@ mod leases;
 mod ledger;
 mod letters;
 mod openapi;
+mod outages;
 mod page;
 mod preview;
 mod query;
@@ -34,6 +36,8 @@ mod schedules;
 mod secrets;
 mod serve;
 mod stream;
+mod stats;
+mod timeline;
 mod unknown;
 mod verify;
 
@@ -168,6 +172,11 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(firings::get))
         .routes(routes!(firings::rerun))
         .routes(routes!(firings::cancel))
+        .routes(routes!(explain::explain))
+        .routes(routes!(outages::list))
+        .routes(routes!(outages::get))
+        .routes(routes!(timeline::timeline))
+        .routes(routes!(stats::stats))
         .routes(routes!(ledger::rows))
         .routes(routes!(verify::verify))
         .routes(routes!(stream::stream))

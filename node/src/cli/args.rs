@@ -30,7 +30,7 @@ pub use past::{BackfillArgs, BackfillCommand, FillArgs, MarkArgs, RerunArgs, Rev
 pub use queue::{QueueArgs, QueueCommand, QueuePutArgs, Rate};
 pub use reading::{
     ClusterArgs, ClusterCommand, ExplainArgs, ExportFormat, FiringArgs, FiringCommand, HealthArgs, LedgerArgs,
-    LedgerCommand, LedgerFormat,
+    LedgerCommand, LedgerFormat, OutageArgs, OutageCommand,
 };
 pub use schedule::{CreateArgs, ScheduleArgs, ScheduleCommand, ScheduleState, SetArgs, Sort, TriggerArgs};
 pub use secret::{SecretArgs, SecretCommand, SecretPutArgs};
@@ -89,8 +89,10 @@ pub enum Command {
     Backup(BackupArgs),
     /// Found a cluster on a backup, or look at one, offline
     Restore(RestoreArgs),
-    /// Say what a cron pattern or a recurrence rule means, offline: English, next instants, daylight saving, warnings
+    /// Say why a schedule ran, or did not, at an instant; or, offline, what a cron pattern or a recurrence rule means
     Explain(ExplainArgs),
+    /// Outages: gaps between leaders, and what was late or skipped because of them
+    Outage(OutageArgs),
     /// Turn what another scheduler has into schedules
     Import(ImportArgs),
     /// The nodes

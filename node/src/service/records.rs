@@ -6,12 +6,16 @@
 mod attempt;
 pub(super) mod changes;
 pub(super) mod follow;
+pub(super) mod counted;
+pub(super) mod instant;
+mod outages;
 mod past;
 pub(super) mod places;
 mod recent;
 mod revisions;
 mod rows;
 pub mod sieve;
+mod since;
 mod story;
 
 use std::collections::BTreeMap;
@@ -201,7 +205,7 @@ impl Records {
 }
 
 /// One answer being told: remembers names and offices that it has looked up.
-struct Telling<'a> {
+pub(in crate::service) struct Telling<'a> {
     records: &'a Records,
     machine: &'a Machine,
     names: BTreeMap<Uid, Option<ScheduleName>>,

@@ -123,9 +123,13 @@ pub enum LedgerFormat {
 /// `campanile explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A pattern of five fields, six with seconds first, or a nickname such as @daily; or a recurrence rule, RRULE:FREQ=…
-    #[arg(value_name = "CRON|RRULE")]
+    /// A pattern of five fields, six with seconds first, or a nickname such as @daily; or a recurrence rule, RRULE:FREQ=…;
+    /// or a schedule of the cluster, NAMESPACE/NAME: why it ran, or did not
+    #[arg(value_name = "CRON|RRULE|NAMESPACE/NAME")]
     pub cron: String,
+    /// The instant at which the schedule ran or did not; now when it is left out
+    #[arg(long, value_name = "INSTANT", value_parser = instant, conflicts_with_all = ["start", "exclude", "after"])]
+    pub at: Option<Timestamp>,
     /// The local date and time from which a rule counts, such as 2026-01-30T09:00:00
     #[arg(long, value_name = "LOCAL")]
     pub start: Option<String>,
@@ -150,9 +154,50 @@ pub struct ExplainArgs {
     /// Which pass of a fixed wall time that exists twice counts
     #[arg(long, value_name = "MODE", value_parser = ["first", "second", "both"], default_value = "first")]
     pub dst_overlap: String,
+    /// How to reach the cluster.
+    #[command(flatten)]
+    pub connect: Connect,
     /// How to print.
     #[command(flatten)]
     pub output: Output,
+}
+
+/// `campanile outage …`.
+#[derive(Debug, Args)]
+pub struct OutageArgs {
+    /// How to reach the cluster.
+    #[command(flatten)]
+    pub connect: Connect,
+    /// How to print.
+    #[command(flatten)]
+    pub output: Output,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: OutageCommand,
+}
+
+/// What to do with outages.
+#[derive(Debug, Subcommand)]
+pub enum OutageCommand {
+    /// List gaps between leaders, the newest first
+    #[command(visible_alias = "list")]
+    Ls {
+        /// Only those that ended after this instant
+        #[arg(long, value_name = "INSTANT", value_parser = instant)]
+        after: Option<Timestamp>,
+        /// Only those that ended before this instant
+        #[arg(long, value_name = "INSTANT", value_parser = instant)]
+        before: Option<Timestamp>,
+        /// Print at most so many
+        #[arg(long, value_name = "N", default_value_t = 100)]
+        limit: u64,
+    },
+    /// One of them, with the schedules that were late or skipped
+    Get {
+        /// Its id, the position of its row in the ledger: INDEX.N
+        #[arg(value_name = "ID")]
+        id: String,
+    },
 }
 
 /// `campanile cluster …`.

@@ -49,7 +49,7 @@ impl Records {
     }
 
     /// Rows that were written before this instant may have been dropped by retention.
-    fn known_since(&self, machine: &Machine) -> Result<Timestamp, Problem> {
+    pub(super) fn known_since(&self, machine: &Machine) -> Result<Timestamp, Problem> {
         let reaches = self.ledger.reaches(None).map_err(|trouble| unreadable_ledger(&trouble))?;
         if reaches {
             return Ok(Timestamp::from_millis(i64::MIN));

@@ -15,6 +15,8 @@ use crate::wire::ledger::Row as ShownRow;
 
 /// Offices are indexed under a uid that no schedule has, by the index of their entry: who led at an index is one look.
 pub(super) const OFFICES: Uid = Uid(0);
+/// Gaps between leaders are indexed under a uid that no schedule has, by when they ended.
+pub(super) const OUTAGES: Uid = Uid(1 << 58);
 /// Definitions are indexed under the uid of their schedule with this bit set, by revision: the newest first is one look,
 /// and no firing is met on the way. Uids are places in the log below 2^53 (`Uid::of`), so no schedule has such a uid.
 const DEFINITIONS: u64 = 1 << 63;
@@ -49,6 +51,7 @@ fn key_of(position: Position, event: &Event) -> Option<Key> {
         Event::Defined { uid, revision, .. } => {
             Some(key(definitions_of(*uid), i64::from(revision.0), Run(0)))
         }
+        Event::Outage { to, .. } => Some(key(OUTAGES, to.as_millis(), Run(0))),
         Event::Deleted { .. }
         | Event::Paused { .. }
         | Event::Resumed { .. }
@@ -68,7 +71,6 @@ fn key_of(position: Position, event: &Event) -> Option<Key> {
         | Event::QueueResumed { .. }
         | Event::SecretPut { .. }
         | Event::SecretDeleted { .. }
-        | Event::Outage { .. }
         | Event::LedgerChecked { .. }
         | Event::Restating { .. }
         | Event::Standing { .. }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use campanile::leader::office::{NoReply, Office};
 use campanile::service::records::history_keys;
 use campanile_core::attempt::{Holder, Report, Verdict};
-use campanile_core::command::{BeginItem, Body, Command, LeaderEpoch, SettleItem, Work};
+use campanile_core::command::{BeginItem, Body, Command, DropLedger, LeaderEpoch, Restate, SettleItem, Work};
 use campanile_core::event::{Event, Row, SCHEMA};
 use campanile_core::id::{AttemptNumber, Epoch, LogIndex, NodeId, Term};
 use campanile_core::machine::Machine;
@@ -157,6 +157,14 @@ impl Log {
         self.ledger.lock().unwrap().drop_prefix(index);
     }
 
+    /// Tells again what stands, and then retention drops what is older.
+    pub(crate) fn restate_and_drop(&self) {
+        self.commit(|_, _| Some(Body::Restate(Restate { after: None, most: 10_000 })));
+        let before = self.view().keeping().restated.last().unwrap().from;
+        self.commit(|_, _| Some(Body::DropLedger(DropLedger { before })));
+        self.ledger.lock().unwrap().drop_prefix(before.0);
+    }
+
     /// Begins everything that may begin.
     pub(crate) fn begin(&self) -> Vec<BeginItem> {
         let mut items = Vec::new();
@@ -177,6 +185,11 @@ impl Log {
     /// Begins everything that may begin, and settles it with that verdict.
     pub(crate) fn work(&self, verdict: Verdict) {
         let items = self.begin();
+        self.settle(&items, verdict);
+    }
+
+    /// Settles what has begun with that verdict.
+    pub(crate) fn settle(&self, items: &[BeginItem], verdict: Verdict) {
         let settled = |item: &BeginItem| SettleItem {
             firing: item.firing,
             attempt: item.attempt,
