@@ -2,20 +2,22 @@
 //!
 //! ```text
 //!   entry -> Command (decoded once) -> Machine::apply -> rows -> ledger      then, for the whole batch:
-//!                                                     \-> reply             publish the view, then send the replies
+//!         \-> the leader's end of the ledger: compared  \-> reply            publish the view, then send the replies
 //! ```
-//! No side effect but the ledger, no fsync, no question to anybody: a full queue here delays heartbeats. Whatever this
-//! cannot do (an unknown schema, a broken invariant, a failed write) stops the node: to go on would part the replicas.
+//! No side effect but the ledger, no fsync, no question to anybody while all is well: a full queue here delays heartbeats.
+//! Whatever this cannot do (an unknown schema, a broken invariant, a failed write) and a ledger that is not that of the
+//! others stop the node: to go on would part the replicas.
 
 use std::io;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use campanile_core::event;
-use campanile_core::id::LogIndex;
+use campanile_core::command::{Body, Command};
+use campanile_core::event::{self, Event, LedgerEnd, Row};
+use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
-use campanile_storage::codec::{self, Kind};
+use campanile_storage::codec::{self, CodecError, Kind};
 use campanile_storage::ledger::Ledger;
 use futures_util::{Stream, StreamExt};
 use openraft::storage::{ApplyResponder, EntryResponder, RaftStateMachine};
@@ -24,10 +26,13 @@ use openraft::type_config::alias::SnapshotOf;
 use openraft::{AsyncRuntime, OptionalSend};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::compare::Comparer;
 use crate::fatal::Fatal;
 use crate::image::{self, Builder, Covered, Parcel, Site};
 use crate::policy::Policy;
-use crate::types::{Answer, Entry, LogId, Payload, Proposal, SnapshotMeta, StoredMembership, Types};
+use crate::types::{
+    Answer, Entry, LogId, Membership, Payload, Proposal, SnapshotMeta, StoredMembership, Types,
+};
 use crate::view::View;
 
 /// The state machine as openraft wants it.
@@ -37,6 +42,7 @@ pub struct Applier<R> {
     membership: StoredMembership,
     ledger: Ledger,
     site: Site,
+    comparer: Comparer,
     view: Arc<View>,
     policy: Arc<Policy>,
     fatal: Fatal,
@@ -63,13 +69,18 @@ impl<R: AsyncRuntime> Applier<R> {
         covered: Covered,
         ledger: Ledger,
         site: Site,
+        comparer: Comparer,
         view: Arc<View>,
         policy: Arc<Policy>,
         fatal: Fatal,
         open: TaskTrackerToken,
     ) -> Self {
         let Covered { last, membership, .. } = covered;
-        Self { machine, last, membership, ledger, site, view, policy, fatal, runtime: PhantomData, open }
+        let runtime = PhantomData;
+        let mut applier =
+            Self { machine, last, membership, ledger, site, comparer, view, policy, fatal, runtime, open };
+        applier.retain();
+        applier
     }
 
     fn covered(&self) -> Covered {
@@ -83,7 +94,12 @@ impl<R: AsyncRuntime> Applier<R> {
         let mut batch = Batch::<R> { rows: Vec::new(), replies: Vec::new() };
         while let Some(next) = entries.next().await {
             let (entry, responder) = next?;
-            let (answer, rows) = self.apply_one(&entry)?;
+            let command = command_of(&entry)?;
+            if let Some(end) = command.as_ref().and_then(stated_by) {
+                self.write(&mut batch)?;
+                self.compare(end).await?;
+            }
+            let (answer, rows) = self.apply_one(&entry, command.as_ref())?;
             if !rows.is_empty() {
                 batch.rows.push((entry.log_id.index, rows));
             }
@@ -92,48 +108,97 @@ impl<R: AsyncRuntime> Applier<R> {
         self.finish(batch)
     }
 
+    /// Puts the rows that were made up to now into the ledger.
+    fn write(&mut self, batch: &mut Batch<R>) -> Result<(), io::Error> {
+        let rows = std::mem::take(&mut batch.rows);
+        let rows = rows.iter().map(|(index, rows)| (*index, rows.as_slice()));
+        self.ledger.append_entries(rows).map_err(io::Error::other).map(|_| ())
+    }
+
+    /// Before the entry is applied: what a node that differs would make of it is worth nothing.
+    async fn compare(&self, stated: LedgerEnd) -> Result<(), io::Error> {
+        let head = self.ledger.head();
+        if crate::compare::stated(head) == Some(stated) {
+            return Ok(());
+        }
+        let (agreed, members) = (self.machine.keeping().checked, self.membership.membership());
+        self.comparer.compare(stated, agreed, members).await.map_err(io::Error::other)
+    }
+
     /// Rows before the view, the view before the replies: who hears a reply finds what it says.
-    fn finish(&mut self, batch: Batch<R>) -> Result<(), io::Error> {
-        let rows = batch.rows.iter().map(|(index, rows)| (*index, rows.as_slice()));
-        self.ledger.append_entries(rows).map_err(io::Error::other)?;
+    fn finish(&mut self, mut batch: Batch<R>) -> Result<(), io::Error> {
+        self.write(&mut batch)?;
+        self.retain();
         self.view.publish(self.machine.clone());
         batch.replies.into_iter().for_each(|(responder, answer)| responder.send(answer));
         Ok(())
     }
 
-    fn apply_one(&mut self, entry: &Entry) -> Result<(Answer, Vec<Vec<u8>>), io::Error> {
+    /// What retention has dropped is hidden from readers at once, on every node at the same entry. Its files stay while a
+    /// restart would need them: up to the newest durable image.
+    fn retain(&mut self) {
+        let floor = self.machine.keeping().floor.0;
+        if floor > 0 {
+            self.ledger.hide_prefix(floor);
+            self.ledger.drop_prefix(floor.min(self.site.newest_index()));
+        }
+    }
+
+    fn apply_one(
+        &mut self,
+        entry: &Entry,
+        command: Option<&Command>,
+    ) -> Result<(Answer, Vec<Vec<u8>>), io::Error> {
         let index = LogIndex(entry.log_id.index);
-        let applied = match &entry.payload {
-            Payload::Normal(proposal) => self.decide(index, proposal)?,
-            Payload::Blank => self.pass(index),
-            Payload::Membership(membership) => {
+        let (answer, rows) = match (&entry.payload, command) {
+            (Payload::Membership(membership), _) => {
                 self.membership = StoredMembership::new(Some(entry.log_id), membership.clone());
-                self.pass(index)
+                (Answer::Nothing, self.members(index, membership))
+            }
+            (Payload::Normal(proposal), Some(command)) => self.decide(index, proposal, command)?,
+            (Payload::Normal(_) | Payload::Blank, _) => {
+                self.pass(index);
+                (Answer::Nothing, Vec::new())
             }
         };
         self.last = Some(entry.log_id);
-        Ok(applied)
+        let rows = rows.iter().map(encoded).collect::<Result<_, _>>().map_err(io::Error::other)?;
+        Ok((answer, rows))
     }
 
-    fn decide(&mut self, index: LogIndex, proposal: &Proposal) -> Result<(Answer, Vec<Vec<u8>>), io::Error> {
-        let command = proposal.command().map_err(io::Error::other)?;
+    fn decide(
+        &mut self,
+        index: LogIndex,
+        proposal: &Proposal,
+        command: &Command,
+    ) -> Result<(Answer, Vec<Row>), io::Error> {
         self.policy.count(proposal.bytes().len());
         let machine = &mut self.machine;
         // A panic here means that an invariant of the machine is broken. openraft would lose its worker and never say so.
-        let (reply, rows) = catch_unwind(AssertUnwindSafe(|| machine.apply(index, &command)))
+        let (reply, rows) = catch_unwind(AssertUnwindSafe(|| machine.apply(index, command)))
             .map_err(|_| io::Error::other(format!("an invariant of the machine broke at entry {index}")))?;
-        let rows = rows.iter().map(|row| codec::encode(Kind::Event, event::SCHEMA, row));
-        let rows = rows.collect::<Result<_, _>>().map_err(io::Error::other)?;
         Ok((Answer::Reply(reply), rows))
     }
 
+    /// The machine does not know who its replicas are, so the row is made here, of the entry and the log's time alone.
+    fn members(&mut self, index: LogIndex, membership: &Membership) -> Vec<Row> {
+        if !self.pass(index) {
+            return Vec::new();
+        }
+        let voters = membership.voter_ids().map(NodeId).collect();
+        let learners = membership.learner_ids().map(NodeId).collect();
+        vec![Row { at: self.machine.clock(), event: Event::MembersChanged { voters, learners } }]
+    }
+
     /// openraft's very first entry, the first membership, has the index 0, which to the machine is "before everything".
-    fn pass(&mut self, index: LogIndex) -> (Answer, Vec<Vec<u8>>) {
+    /// Answers whether it is another one.
+    fn pass(&mut self, index: LogIndex) -> bool {
         self.policy.count(0);
-        if index > LogIndex(0) {
+        let is_later = index > LogIndex(0);
+        if is_later {
             self.machine.pass(index);
         }
-        (Answer::Nothing, Vec::new())
+        is_later
     }
 
     async fn install(&mut self, meta: &SnapshotMeta, parcel: Parcel) -> Result<(), io::Error> {
@@ -149,10 +214,31 @@ impl<R: AsyncRuntime> Applier<R> {
         self.machine = incoming.machine;
         self.last = incoming.covered.last;
         self.membership = incoming.covered.membership;
+        self.retain();
         self.policy.restart();
         self.view.publish(self.machine.clone());
         Ok(())
     }
+}
+
+fn command_of(entry: &Entry) -> Result<Option<Command>, io::Error> {
+    match &entry.payload {
+        Payload::Normal(proposal) => proposal.command().map(Some).map_err(io::Error::other),
+        Payload::Blank | Payload::Membership(_) => Ok(None),
+    }
+}
+
+/// The end of its ledger, when a leader states it.
+fn stated_by(command: &Command) -> Option<LedgerEnd> {
+    match &command.body {
+        Body::LeaderEpoch(epoch) => epoch.ledger,
+        Body::CheckLedger(end) => Some(*end),
+        _ => None,
+    }
+}
+
+fn encoded(row: &Row) -> Result<Vec<u8>, CodecError> {
+    codec::encode(Kind::Event, event::SCHEMA, row)
 }
 
 impl<R: AsyncRuntime> RaftStateMachine<Types<R>> for Applier<R> {

@@ -4,6 +4,7 @@
 //! never repeats a question whose outcome is unknown.
 
 mod backup;
+mod ledger;
 mod status;
 
 use std::collections::BTreeMap;
@@ -13,7 +14,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
-use campanile_storage::ledger::LedgerReader;
 use futures_util::future::join_all;
 use openraft::ChangeMembers;
 use openraft::async_runtime::WatchReceiver;
@@ -24,6 +24,7 @@ use tokio_util::task::TaskTracker;
 
 pub use self::backup::{BackupError, Image};
 pub use self::status::{ClusterStatus, LogStatus, Member};
+use crate::compare::Comparer;
 use crate::fatal::Fatal;
 use crate::image::Site;
 use crate::office::{Chancery, Office};
@@ -97,6 +98,7 @@ pub(crate) struct Inner {
     pub(crate) dialer: Arc<Dialer>,
     pub(crate) doors: Arc<Doors>,
     pub(crate) chancery: Arc<Chancery<TokioRuntime>>,
+    pub(crate) comparer: Comparer,
     pub(crate) zones: Arc<Zones>,
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
@@ -147,12 +149,6 @@ impl Consensus {
     /// Waits until the view has passed `index`, and says how far it is.
     pub async fn applied_beyond(&self, index: LogIndex) -> LogIndex {
         self.0.view.applied_beyond(index).await
-    }
-
-    /// Reads the ledger.
-    #[must_use]
-    pub fn ledger(&self) -> LedgerReader {
-        self.0.site.reader()
     }
 
     /// Why this node must stop, once it must.

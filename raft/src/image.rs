@@ -8,6 +8,8 @@
 //! A row of the ledger never changes, so an image at an index and all rows up to it belong together without stopping
 //! anything. Must not know sockets, and must not be visible in lateness: apply gives a shallow copy and goes on.
 
+mod parcel;
+
 use std::io;
 use std::marker::PhantomData;
 use std::path::PathBuf;
@@ -16,9 +18,7 @@ use campanile_core::image as core_image;
 use campanile_core::machine::Machine;
 use campanile_storage::codec::{self, CodecError, Kind};
 use campanile_storage::image::Images;
-use campanile_storage::ledger::{
-    Head, Install, LedgerReader, Options as LedgerOptions, Position, Row, Staged, Syncer,
-};
+use campanile_storage::ledger::{Head, LedgerReader, Options as LedgerOptions, Syncer};
 use campanile_storage::{Trouble, ledger};
 use openraft::type_config::TypeConfigExt;
 use openraft::type_config::alias::SnapshotOf;
@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+pub use self::parcel::{Incoming, Outgoing, Parcel};
 use crate::format::{self, LogIdForm, StoredMembershipForm};
 use crate::types::{LogId, SnapshotMeta, StoredMembership, Types};
 
@@ -174,6 +175,11 @@ impl Site {
         self.newest.borrow().clone()
     }
 
+    /// The entry up to which the newest image reaches: what a replay needs no row of.
+    pub(crate) fn newest_index(&self) -> u64 {
+        self.newest.borrow().as_ref().map_or(0, Covered::index)
+    }
+
     /// Reads the ledger.
     #[must_use]
     pub fn reader(&self) -> LedgerReader {
@@ -191,109 +197,6 @@ impl Site {
     fn body(&self, index: u64) -> Result<Option<Vec<u8>>, Trouble> {
         let newest = self.images.newest()?.image;
         Ok(newest.filter(|image| image.index == index).map(|image| image.body))
-    }
-}
-
-/// An image with its ledger, on its way out or in.
-#[derive(Debug)]
-pub enum Parcel {
-    /// Of this node: read when it is sent.
-    Outgoing(Box<Outgoing>),
-    /// Of a peer: whole, checked, and staged.
-    Incoming(Box<Incoming>),
-}
-
-/// An image of this node.
-#[derive(Debug)]
-pub struct Outgoing {
-    /// What it covers.
-    pub covered: Covered,
-    pub(crate) site: Site,
-}
-
-/// A peer's image.
-#[derive(Debug)]
-pub struct Incoming {
-    /// What it covers.
-    pub covered: Covered,
-    pub(crate) machine: Machine,
-    pub(crate) body: Vec<u8>,
-    pub(crate) staged: Staged,
-}
-
-/// Rows a step of shipping, at most, and their bytes.
-const PAGE: (usize, usize) = (2_000, 256 << 10);
-
-impl Outgoing {
-    /// The encoded machine. Blocking.
-    ///
-    /// # Errors
-    /// When a newer one was made meanwhile (openraft then sends that one), or it cannot be read.
-    pub fn body(&self) -> Result<Vec<u8>, io::Error> {
-        let body = self.site.body(self.covered.index()).map_err(io::Error::other)?;
-        body.ok_or_else(|| io::Error::other("a newer image was made meanwhile"))
-    }
-
-    /// The end of the ledger before the first row that is shipped.
-    #[must_use]
-    pub fn base(&self) -> Head {
-        self.site.reader.base()
-    }
-
-    /// The rows behind `after` that belong to the image, some at a time; none at the end. Blocking.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn rows(&self, after: Option<Position>) -> Result<Vec<Row>, Trouble> {
-        let mut rows = self.site.reader.read(after, PAGE.0, PAGE.1)?;
-        rows.retain(|row| Some(row.position) <= self.covered.ledger.position);
-        Ok(rows)
-    }
-}
-
-impl Incoming {
-    /// Takes in an image and the rows of its ledger, page by page until an empty one, and stages them. Blocking; nothing of
-    /// this node changes.
-    ///
-    /// # Errors
-    /// When the image cannot be used, the rows do not form the ledger that it names, or the disk fails.
-    pub fn assemble(
-        site: &Site,
-        covered: Covered,
-        body: Vec<u8>,
-        base: Head,
-        mut rows: impl FnMut(Option<Position>) -> Result<Vec<Row>, io::Error>,
-    ) -> Result<Self, io::Error> {
-        let machine = machine(&body).map_err(io::Error::other)?;
-        let mut install =
-            Install::begin(&site.ledger_dir, site.ledger_options, base).map_err(io::Error::other)?;
-        loop {
-            let page = rows(install.head().position)?;
-            if page.is_empty() {
-                break;
-            }
-            install.push(&page).map_err(io::Error::other)?;
-        }
-        if install.head() != covered.ledger {
-            return Err(io::Error::other("the received ledger does not end where its image says"));
-        }
-        let staged = install.stage().map_err(io::Error::other)?;
-        Ok(Self { covered, machine, body, staged })
-    }
-}
-
-impl Parcel {
-    /// Whole and staged; an image of this process is copied as if it came from a peer. Blocking.
-    pub(crate) fn into_incoming(self, site: &Site) -> Result<Incoming, io::Error> {
-        match self {
-            Self::Incoming(incoming) => Ok(*incoming),
-            Self::Outgoing(outgoing) => {
-                let body = outgoing.body()?;
-                Incoming::assemble(site, outgoing.covered.clone(), body, outgoing.base(), |after| {
-                    outgoing.rows(after).map_err(io::Error::other)
-                })
-            }
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   metrics say "leader of term t" (a hint) -> read index: a quorum agrees, everything committed is applied
-//!     -> commit LeaderEpoch { node, incarnation, term, ledger: None, leaderless_since: None } -> its reply is the proof -> Some(office)
+//!     -> commit LeaderEpoch { node, incarnation, term, ledger, leaderless_since } -> its reply is the proof -> Some(office)
 //!   metrics say anything else -> None at once
 //! ```
 //! A metrics borrow is never held across an await: openraft could not publish meanwhile, and would stand still.
@@ -13,13 +13,16 @@ use std::time::Duration;
 use campanile_core::command::{Body, Command, LeaderEpoch};
 use campanile_core::id::{NodeId, Term};
 use campanile_core::reply::Reply;
+use campanile_storage::ledger::LedgerReader;
 use openraft::async_runtime::WatchReceiver;
 use openraft::type_config::TypeConfigExt;
 use openraft::type_config::alias::WatchReceiverOf;
 use openraft::{AsyncRuntime, ReadPolicy};
 use tokio::sync::watch;
 
+use crate::compare;
 use crate::office::{Chancery, Office};
+use crate::reign::Reign;
 use crate::transport::clocks::WallClock;
 use crate::types::Types;
 
@@ -44,6 +47,10 @@ pub struct Candidate<R: AsyncRuntime> {
     pub incarnation: u64,
     /// The wall clock, for the stamp of the epoch entry.
     pub clock: WallClock,
+    /// Its ledger, whose end it states.
+    pub ledger: LedgerReader,
+    /// What it knows of leaders before it.
+    pub reign: Arc<Reign>,
 }
 
 impl<R: AsyncRuntime> Candidate<R> {
@@ -99,9 +106,14 @@ impl<R: AsyncRuntime> Candidate<R> {
         // A node whose clock is ahead of the others may be elected: it takes office as of their time, so that the log's is
         // not carried away by the one entry that nobody could refuse.
         let at = chancery.stamp((self.clock)()).max(machine.clock());
-        let (node, incarnation) = (self.node, self.incarnation);
-        let body =
-            Body::LeaderEpoch(LeaderEpoch { node, incarnation, term, ledger: None, leaderless_since: None });
+        let epoch = LeaderEpoch {
+            node: self.node,
+            incarnation: self.incarnation,
+            term,
+            ledger: compare::stated(self.ledger.head()),
+            leaderless_since: self.reign.leaderless_since(at, &machine),
+        };
+        let body = Body::LeaderEpoch(epoch);
         let command = Command { at, epoch: machine.epoch(), body };
         let pending = chancery.hand_over(term, &command).map_err(|error| error.to_string())?;
         match pending.reply().await.map_err(|error| error.to_string())? {

@@ -10,7 +10,9 @@
 //! Read in this order; the node needs [`Options`], [`Consensus`] and [`Office`] only.
 
 pub mod apply;
+pub mod compare;
 pub mod consensus;
+pub mod differs;
 pub mod fatal;
 pub mod format;
 pub mod identity;
@@ -20,6 +22,7 @@ pub mod log;
 pub mod membership;
 pub mod office;
 pub mod policy;
+pub mod reign;
 pub mod seed;
 pub mod settings;
 pub mod stamp;
@@ -28,7 +31,9 @@ pub mod transport;
 pub mod types;
 pub mod view;
 
-pub use consensus::{BackupError, ClusterStatus, Consensus, ForwardError, Image, LogStatus, Member, MembershipError, ReadError};
+pub use consensus::{
+    BackupError, ClusterStatus, Consensus, ForwardError, Image, LogStatus, Member, MembershipError, ReadError,
+};
 pub use membership::StartError;
 pub use office::{COMMAND_LIMIT, Office, Pending, ProposeError};
 pub use settings::{LogOpener, Options};

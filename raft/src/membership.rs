@@ -1,6 +1,7 @@
 //! From a configuration and a disk to a member of the cluster.
 //!
 //! ```text
+//!   a staged backup on disk: make the data of a founder from it ------> start under its id
 //!   identity on disk ------------------------------------------------> start under it
 //!   no identity: ask all peers "hello"
 //!     one of them belongs to an initialised cluster --> join: a new id from the leader -> start, learn, vote
@@ -11,24 +12,25 @@
 //! joins under a new id, and the leader lets it take the place of the old one at the same address. A damaged data
 //! directory is moved aside, and the node is a wiped one.
 
+mod disk;
 mod found;
 mod join;
 mod restore;
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use campanile_core::id::NodeId;
+use campanile_core::id::{NodeId, Term};
 use campanile_storage::Trouble;
 use openraft::Raft;
-use openraft::async_runtime::WatchReceiver;
+use openraft::async_runtime::{Instant as _, WatchReceiver};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::apply::Applier;
+use crate::compare::Comparer;
 use crate::consensus::{Consensus, Inner};
 use crate::fatal::Fatal;
 use crate::identity::{Identity, Origin};
@@ -36,12 +38,14 @@ use crate::leadership::Candidate;
 use crate::log::LogAdapter;
 use crate::office::Chancery;
 use crate::policy::Policy;
+use crate::reign::Reign;
 use crate::settings::Options;
 use crate::stamp::Stamps;
-use crate::stores::{self, Stores};
+use crate::stores::Stores;
 use crate::transport::clocks::Clocks;
 use crate::transport::dialer::Dialer;
 use crate::transport::doors::{Doors, Node};
+use crate::transport::ends;
 use crate::transport::guard::Guard;
 use crate::transport::link::Links;
 use crate::transport::server;
@@ -151,7 +155,7 @@ fn open_doors(options: Options, listener: TcpListener) -> (Entrance, Cancellatio
 /// Finds out who this node is, and opens what it keeps.
 async fn settle(entrance: &Entrance, place: usize) -> Result<(Identity, Stores), StartError> {
     restore::settle(entrance).await?;
-    if let Some(known) = known(&entrance.options).await? {
+    if let Some(known) = disk::known(&entrance.options).await? {
         return Ok(known);
     }
     entrance.doors.know_nothing();
@@ -162,67 +166,7 @@ async fn settle(entrance: &Entrance, place: usize) -> Result<(Identity, Stores),
     let identity = Identity::new(&entrance.options.cluster, node, origin);
     identity.write(&entrance.options.data)?;
     tracing::info!(node, ?origin, "this node has an id");
-    begin(identity, &entrance.options).await
-}
-
-/// One start more. Counted only when everything is open: a node that has been counted once has all its directories, and
-/// one that lacks any of them then has lost it.
-async fn begin(mut identity: Identity, options: &Options) -> Result<(Identity, Stores), StartError> {
-    if identity.incarnation > 0 && !stores::all_in(&options.data) {
-        return Err(Trouble::damaged(&options.data, "a part of what this node kept is gone").into());
-    }
-    let stores = open(options).await?;
-    identity.incarnation += 1;
-    identity.write(&options.data)?;
-    Ok((identity, stores))
-}
-
-/// The node that this disk knows, one start later, and its stores; nothing when the disk is empty, or damaged and moved
-/// aside.
-async fn known(options: &Options) -> Result<Option<(Identity, Stores)>, StartError> {
-    match recall(options).await {
-        Err(StartError::Trouble(trouble @ Trouble::Damaged { .. })) if options.peers.len() > 1 => {
-            let aside = set_aside(options)?;
-            tracing::error!(%trouble, moved_to = %aside.display(), "the data directory is damaged: this node starts empty and joins again under a new id");
-            std::fs::create_dir_all(&options.data)
-                .map_err(|error| Trouble::while_opening(&options.data, error))?;
-            Ok(None)
-        }
-        recalled => recalled,
-    }
-}
-
-async fn recall(options: &Options) -> Result<Option<(Identity, Stores)>, StartError> {
-    std::fs::create_dir_all(&options.data).map_err(|error| Trouble::while_opening(&options.data, error))?;
-    let Some(identity) = Identity::read(&options.data)? else {
-        return match stores::any_in(&options.data) {
-            true => Err(Trouble::damaged(&options.data, "there is data but no identity").into()),
-            false => Ok(None),
-        };
-    };
-    if identity.cluster != options.cluster {
-        let (found, wanted) = (identity.cluster, options.cluster.clone());
-        return Err(StartError::OtherCluster { found, wanted });
-    }
-    begin(identity, options).await.map(Some)
-}
-
-async fn open(options: &Options) -> Result<Stores, StartError> {
-    let options = options.clone();
-    let opened = tokio::task::spawn_blocking(move || Stores::open(&options)).await;
-    Ok(opened.map_err(|error| StartError::Consensus(error.to_string()))??)
-}
-
-/// Moves the data directory aside, to the first free name.
-fn set_aside(options: &Options) -> Result<PathBuf, Trouble> {
-    let name = options.data.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let aside = (1_u32..)
-        .map(|n| options.data.with_file_name(format!("{name}.damaged-{n}")))
-        .find(|path| !path.exists())
-        .expect("there are more numbers than directories");
-    std::fs::rename(&options.data, &aside)
-        .map_err(|error| Trouble::while_doing("moving the damaged data directory aside", error))?;
-    Ok(aside)
+    disk::begin(identity, &entrance.options).await
 }
 
 /// Runs openraft over the stores, and everything that belongs to it.
@@ -241,12 +185,16 @@ async fn run(
     let view = Arc::new(View::new(machine.clone()));
     let policy = Arc::new(Policy::new(options.image_every_entries, options.image_every_bytes));
     let fatal = Fatal::default();
+    let reign = Arc::new(Reign::new(Arc::clone(&view)));
+    let ask = ends::over(Arc::clone(&dialer));
+    let comparer = || Comparer::new(node, options.data.clone(), site.reader(), Arc::clone(&ask));
     let links = Links { dialer: Arc::clone(&dialer), node, append_patience: options.append_patience() };
     let applier = Applier::new(
         machine,
         covered,
         ledger,
         site.clone(),
+        comparer(),
         Arc::clone(&view),
         Arc::clone(&policy),
         fatal.clone(),
@@ -268,7 +216,10 @@ async fn run(
         node: NodeId(node),
         incarnation: identity.incarnation,
         clock: Arc::clone(&options.clock),
+        ledger: site.reader(),
+        reign: Arc::clone(&reign),
     };
+    let comparer = comparer();
     let inner = Arc::new(Inner {
         options,
         node: NodeId(node),
@@ -282,11 +233,12 @@ async fn run(
         dialer,
         doors: Arc::clone(&doors),
         chancery,
+        comparer,
         zones,
         stop: stop.clone(),
         tasks: tasks.clone(),
     });
-    doors.open(raft.clone(), site, join::handler(&inner));
+    doors.open(raft.clone(), site, Arc::clone(&reign), join::handler(&inner));
     match identity.origin {
         Origin::Founder if node == found::FIRST => {
             let (dialer, options) = (Arc::clone(&inner.dialer), inner.options.clone());
@@ -299,7 +251,7 @@ async fn run(
     }
     spawn(&tasks, &stop, candidate.serve(offices));
     spawn(&tasks, &stop, make_images(raft.clone(), policy));
-    spawn(&tasks, &stop, watch_core(raft, fatal, stop.clone()));
+    spawn(&tasks, &stop, watch_core(raft, reign, fatal, stop.clone()));
     Ok(Consensus::new(inner))
 }
 
@@ -323,10 +275,18 @@ async fn make_images(raft: Node, policy: Arc<Policy>) {
 }
 
 /// openraft stops by itself when storage fails: the node must not go on without it. One that leaves stops it on purpose.
-async fn watch_core(raft: Node, fatal: Fatal, leaves: CancellationToken) {
+/// Notes meanwhile when this node was last answered as a leader.
+async fn watch_core(raft: Node, reign: Arc<Reign>, fatal: Fatal, leaves: CancellationToken) {
     let mut metrics = raft.metrics();
     loop {
-        let stopped = metrics.borrow_and_update().running_state.as_ref().err().map(ToString::to_string);
+        let (stopped, led) = {
+            let metrics = metrics.borrow_and_update();
+            let stopped = metrics.running_state.as_ref().err().map(ToString::to_string);
+            (stopped, metrics.last_quorum_acked.map(|at| (Term(metrics.current_term), at.elapsed())))
+        };
+        if let Some((term, at)) = led.and_then(|(term, age)| Some((term, Instant::now().checked_sub(age)?))) {
+            reign.note(term, at);
+        }
         if leaves.is_cancelled() {
             return;
         }

@@ -13,6 +13,7 @@
 pub mod clocks;
 pub mod dialer;
 pub mod doors;
+pub mod ends;
 pub mod guard;
 pub mod link;
 pub mod message;
@@ -63,6 +64,8 @@ pub mod path {
     pub const JOIN: &str = "/peer/join";
     /// Up to where must a linearizable read have applied.
     pub const READ_INDEX: &str = "/peer/read-index";
+    /// Where did your ledger end at this entry.
+    pub const LEDGER_END: &str = "/peer/ledger-end";
     /// A request of the node's own.
     pub const FORWARD: &str = "/peer/forward";
 }

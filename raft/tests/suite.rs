@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use campanile_core::time::Timestamp;
 use campanile_raft::apply::Applier;
+use campanile_raft::compare::Comparer;
 use campanile_raft::fatal::Fatal;
 use campanile_raft::log::LogAdapter;
 use campanile_raft::policy::Policy;
 use campanile_raft::stores::Stores;
+use campanile_raft::transport::ends::AskEnd;
 use campanile_raft::types::Types;
 use campanile_raft::view::View;
 use campanile_raft::{LogOpener, Options};
@@ -39,11 +41,15 @@ impl StoreBuilder<C, LogAdapter<TokioRuntime>, Applier<TokioRuntime>, TempDir> f
         let Stores { log, ledger, site, machine, covered } = Stores::open(&options).unwrap();
         let view = Arc::new(View::new(machine.clone()));
         let policy = Arc::new(Policy::new(u64::MAX, u64::MAX));
+        // Nobody is there to be asked.
+        let ask: AskEnd = Arc::new(|_, _, _| Box::pin(async { None }));
+        let comparer = Comparer::new(1, dir.path().into(), site.reader(), ask);
         let applier = Applier::new(
             machine,
             covered,
             ledger,
             site,
+            comparer,
             view,
             policy,
             Fatal::default(),

@@ -13,6 +13,7 @@
 //! Must not know what a row means.
 
 pub(crate) mod cut;
+pub(crate) mod ends;
 pub(crate) mod install;
 pub(crate) mod keeper;
 pub(crate) mod lock;
@@ -29,6 +30,7 @@ pub(crate) mod verify;
 use std::{path::Path, sync::Arc};
 
 pub use self::{
+    ends::End,
     install::{Install, Staged},
     keeper::Upkeep,
     position::{Hash, Head, Place, Position, Row, chain_hash},
@@ -209,6 +211,12 @@ impl Ledger {
             self.keeper.give(Job::Unlink(dropped));
         }
         freed
+    }
+
+    /// Hides the rows of entries before `before_index` from readers and keeps their files: for rows that a replay may still
+    /// need. Like that of `drop_prefix`, this floor is not stored.
+    pub fn hide_prefix(&self, before_index: u64) {
+        self.shared.change(|view| view.floor = view.floor.max(before_index));
     }
 
     /// The end of the ledger.

@@ -31,8 +31,8 @@ pub enum BackupError {
     /// Whoever was to take it has gone, or has no space left.
     #[error(transparent)]
     Trouble(#[from] Trouble),
-    /// The ledger was replaced while it was copied. Begin again.
-    #[error("the ledger was replaced while it was copied")]
+    /// The ledger was replaced, or retention dropped its beginning, while it was copied. Begin again.
+    #[error("the ledger was replaced or cut while it was copied")]
     Replaced,
 }
 
@@ -78,7 +78,7 @@ impl Image {
     pub fn write(&self, note: &[u8], out: impl Write) -> Result<(), BackupError> {
         let Self(image) = self;
         let body = image.body().map_err(BackupError::Copy)?;
-        let base = image.base();
+        let base = image.base()?;
         let mut archive = ArchiveWriter::begin(out, note)?;
         archive.image(&image.covered.to_bytes(), &body)?;
         drop(body);

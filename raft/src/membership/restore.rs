@@ -19,7 +19,8 @@ pub(super) async fn settle(entrance: &Entrance) -> Result<(), StartError> {
     tracing::info!(file = %staged.display(), "founding the cluster on a backup");
     let options = entrance.options.clone();
     let planted = tokio::task::spawn_blocking(move || seed::plant(&options, &staged)).await;
-    let planted = planted.map_err(|error| StartError::Consensus(error.to_string()))?.map_err(|error| unfit(&error))?;
+    let planted =
+        planted.map_err(|error| StartError::Consensus(error.to_string()))?.map_err(|error| unfit(&error))?;
     tracing::info!(
         backup = %planted.backup, log_begins_behind = %planted.index, node = %planted.node,
         "the backup is restored; the other nodes may join with empty disks"

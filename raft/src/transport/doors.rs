@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use campanile_core::id::Term;
 use campanile_storage::CodecError;
 use futures_util::future::BoxFuture;
 use http_body_util::{BodyExt, Full, Limited};
@@ -17,18 +18,21 @@ use hyper::body::Incoming;
 use hyper::header::HeaderValue;
 use hyper::{Request, Response, StatusCode};
 use openraft::async_runtime::WatchReceiver;
+use openraft::raft::AppendEntriesResponse;
 use openraft::type_config::alias::SnapshotOf;
 use openraft::{Raft, ReadPolicy};
 use openraft_rt_tokio::TokioRuntime;
 use tokio::sync::Mutex;
 
 use super::clocks::WallClock;
+use super::ends::{self, EndCall};
 use super::guard::{self, Guard};
 use super::message::{self, Hello, JoinAnswer, JoinCall, MemberForm, ReadIndexAnswer};
 use super::server::Answer;
 use super::{BODY_LIMIT, path, shipment};
 use crate::apply::Applier;
 use crate::image::{Parcel, Site};
+use crate::reign::Reign;
 use crate::types::{Peer, Types};
 
 type C = Types<TokioRuntime>;
@@ -60,6 +64,7 @@ pub struct Doors {
 struct Inside {
     raft: Node,
     site: Site,
+    reign: Arc<Reign>,
     join: JoinHandler,
 }
 
@@ -113,8 +118,8 @@ impl Doors {
     }
 
     /// openraft runs: every door is open.
-    pub fn open(&self, raft: Node, site: Site, join: JoinHandler) {
-        let first = self.inside.set(Inside { raft, site, join });
+    pub fn open(&self, raft: Node, site: Site, reign: Arc<Reign>, join: JoinHandler) {
+        let first = self.inside.set(Inside { raft, site, reign, join });
         assert!(first.is_ok(), "a node starts once");
     }
 
@@ -165,6 +170,7 @@ impl Doors {
             path::FORWARD => self.forwarded(body).await,
             path::JOIN => Ok(message::encode(&(self.inside()?.join)(message::decode(&body)?).await)),
             path::READ_INDEX => Ok(message::encode(&read_index(self.raft()?).await)),
+            path::LEDGER_END => self.ledger_end(message::decode(&body)?).await,
             path::APPEND => self.append(body).await,
             path::VOTE => self.vote(&body).await,
             path::PRE_VOTE => self.pre_vote(&body).await,
@@ -220,10 +226,22 @@ impl Doors {
         Ok(handler(body).await)
     }
 
+    async fn ledger_end(&self, call: EndCall) -> Result<Bytes, Closed> {
+        let reader = self.inside()?.site.reader();
+        let read = tokio::task::spawn_blocking(move || ends::answer(&reader, call)).await;
+        let answer = read.map_err(|error| Closed::failed(&error))?.map_err(|error| Closed::failed(&error))?;
+        Ok(message::encode(&answer))
+    }
+
     async fn append(&self, body: Bytes) -> Result<Bytes, Closed> {
         let request = message::append::<TokioRuntime>(body)?;
-        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-        let answer = asked(self.raft()?.append_entries(request)).await?;
+        let (inside, heard, term) = (self.inside()?, Instant::now(), Term(request.vote.leader_id.term));
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(heard);
+        let answer = asked(inside.raft.append_entries(request)).await?;
+        // One that was refused came from a leader of the past.
+        if !matches!(answer, AppendEntriesResponse::HigherVote(_)) {
+            inside.reign.note(term, heard);
+        }
         Ok(message::append_answer_bytes(&answer))
     }
 

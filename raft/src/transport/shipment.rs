@@ -85,7 +85,7 @@ pub fn body(vote: Vote, parcel: Parcel) -> Body {
 /// When it cannot be read or the other side is gone.
 pub fn ship(vote: Vote, outgoing: &Outgoing, pieces: impl Write) -> io::Result<()> {
     let mut out = Summed::new(BufWriter::with_capacity(PIECE, pieces));
-    let base = outgoing.base();
+    let base = outgoing.base().map_err(io::Error::other)?;
     let head = message::encode(&ShipmentHead {
         vote: (&vote).into(),
         covered: (&outgoing.covered).into(),

@@ -1,6 +1,8 @@
 //! A cluster in one process: real transport on loopback, real files, and a deadline on every wait.
 #![allow(clippy::unwrap_used, clippy::expect_used, dead_code, unreachable_pub)]
 
+pub mod tamper;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

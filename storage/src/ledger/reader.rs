@@ -124,6 +124,11 @@ impl LedgerReader {
         })
     }
 
+    /// Rows of earlier entries are hidden, whether a file still holds them or not.
+    pub fn floor(&self) -> u64 {
+        self.shared.view().floor
+    }
+
     /// The files, oldest first.
     pub fn segments(&self) -> Vec<SegmentInfo> {
         let view = self.shared.view();
@@ -156,12 +161,22 @@ impl LedgerReader {
         Ok(rows.first().filter(|(row, _)| row.position == position).map(|(row, _)| row.hash))
     }
 
+    /// As `read_placed`, with what retention hides.
+    pub(crate) fn held_behind(
+        &self,
+        after: Option<Position>,
+        limit: usize,
+        max_bytes: usize,
+    ) -> Result<Vec<(Row, Place)>, Trouble> {
+        self.steady(|view| rows_behind(view, after, limit, max_bytes))
+    }
+
     pub(crate) fn view(&self) -> View {
         self.shared.view()
     }
 
     /// Reads from one view, and again from the next one when the rows under it were cut or replaced meanwhile.
-    fn steady<T>(&self, read: impl Fn(&View) -> Result<T, Trouble>) -> Result<T, Trouble> {
+    pub(crate) fn steady<T>(&self, read: impl Fn(&View) -> Result<T, Trouble>) -> Result<T, Trouble> {
         loop {
             let view = self.shared.view();
             let answer = read(&view);

@@ -4,6 +4,7 @@
 mod append;
 mod cut;
 mod damage;
+mod ends;
 mod golden;
 mod install;
 mod kill;
