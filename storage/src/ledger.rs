@@ -12,6 +12,7 @@
 //! at the head that its image names (`Ledger::open_at`), and the replay of the log appends the same rows again.
 //! Must not know what a row means.
 
+pub(crate) mod cursor;
 pub(crate) mod cut;
 pub(crate) mod ends;
 pub(crate) mod install;
@@ -21,6 +22,8 @@ pub(crate) mod position;
 pub(crate) mod reader;
 pub(crate) mod record;
 pub(crate) mod recover;
+pub(crate) mod run;
+pub(crate) mod scan;
 pub(crate) mod segment;
 pub(crate) mod shared;
 pub(crate) mod sparse;
@@ -37,12 +40,14 @@ pub use self::{
     reader::{LedgerReader, SegmentInfo},
     record::{Flaw, MAX_BODY},
     recover::Cut,
+    scan::{Scan, Scanned},
     verify::{Broken, Why, verify_chain, verify_rows},
 };
 use self::{
     keeper::{Job, Keeper},
     lock::Lock,
     recover::Recovered,
+    run::Run,
     segment::Segment,
     shared::{Shared, View},
 };
@@ -83,6 +88,8 @@ pub struct Ledger {
 struct Pending {
     bytes: Vec<u8>,
     steps: Vec<(Position, u32)>,
+    /// Rows that are not in a record yet.
+    run: Run,
 }
 
 /// Makes rows durable from another thread than the writer's.
@@ -175,6 +182,7 @@ impl Ledger {
                 self.stage(Position::new(index, n), body.as_ref());
             }
         }
+        self.close_run();
         self.flush()?;
         Ok(self.head)
     }
@@ -239,18 +247,28 @@ impl Ledger {
         Syncer { shared: Arc::clone(&self.shared) }
     }
 
-    /// Adds a record behind what is pending.
+    /// Adds a row behind what is pending, and answers its running hash.
     fn stage(&mut self, position: Position, body: &[u8]) -> Hash {
-        let before = self.pending.bytes.len();
-        let hash = record::put(&mut self.pending.bytes, &self.head.hash, position, body);
-        let offset = self.active.len() as usize + before;
-        self.pending.steps.push((position, u32::try_from(offset).expect("segments stay below 4 GiB")));
-        self.head = self.head.advanced(position, hash, self.pending.bytes.len() - before);
-        hash
+        if !self.pending.run.takes(position, body) {
+            self.close_run();
+        }
+        self.head = self.pending.run.add(&self.head, position, body);
+        self.head.hash
+    }
+
+    /// Makes a record of the rows that wait for one.
+    fn close_run(&mut self) {
+        if self.pending.run.is_empty() {
+            return;
+        }
+        let offset = self.active.len() as usize + self.pending.bytes.len();
+        let first = self.pending.run.take_out(&mut self.pending.bytes);
+        self.pending.steps.push((first, u32::try_from(offset).expect("segments stay below 4 GiB")));
     }
 
     /// Starts the next segment when this one is full. Only between two entries, so that a cut is one of whole entries.
     fn make_room(&mut self) -> Result<(), Trouble> {
+        self.close_run();
         if self.active.len() as usize + self.pending.bytes.len() < self.options.segment_bytes as usize {
             return Ok(());
         }
@@ -269,7 +287,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Writes what is pending and shows it to readers; takes it back when that fails.
+    /// Writes the records that are pending and shows them to readers; takes them back when that fails, with the rows that
+    /// wait for a record behind them.
     fn flush(&mut self) -> Result<(), Trouble> {
         if self.pending.bytes.is_empty() {
             return Ok(());
@@ -279,7 +298,10 @@ impl Ledger {
         self.pending.steps.clear();
         match written {
             Ok(()) => self.shared.change(|view| view.head = self.head),
-            Err(_) => self.head = self.shared.head(),
+            Err(_) => {
+                self.pending.run.clear();
+                self.head = self.shared.head();
+            }
         }
         written
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Trouble,
-    ledger::{Head, Row, record::Weigher},
+    ledger::{Head, Row, run::Weigher},
     varint,
 };
 

@@ -1,6 +1,6 @@
 //! The sled database under the index, in a directory of its own that is thrown away whenever anything about it is odd.
 //!
-//! Each rebuild takes a new directory (`index-v3-1`, `index-v3-2`, …): a sled that is being closed may still touch its old one.
+//! Each rebuild takes a new directory (`index-v4-1`, `index-v4-2`, …): a sled that is being closed may still touch its old one.
 //! sled's errors and panics end here: a caller only learns that the index is not readable.
 
 use std::{
@@ -31,7 +31,7 @@ const CACHE_BYTES: u64 = 32 << 20;
 const CHECKPOINT_ROWS: u64 = 50_000;
 /// Names the form of keys and values too, and what `extract` makes of rows: another one takes another prefix, and so a
 /// rebuild.
-const PREFIX: &str = "index-v3-";
+const PREFIX: &str = "index-v4-";
 
 /// The index cannot be read or written. It will be built again; until then there is no history to show.
 #[derive(Clone, Debug, thiserror::Error)]

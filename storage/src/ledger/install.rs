@@ -72,6 +72,8 @@ impl Install {
                 return Err(self.refused(row, "has another running hash"));
             }
         }
+        // The last record stays open: its entry may go on with the next page, and must be cut into records as its first
+        // owner did.
         self.ledger.flush()
     }
 
@@ -85,7 +87,9 @@ impl Install {
     /// # Errors
     /// Failed writes.
     pub fn stage(self) -> Result<Staged, Trouble> {
-        let Self { dir, ledger } = self;
+        let Self { dir, mut ledger } = self;
+        ledger.close_run();
+        ledger.flush()?;
         let head = ledger.sync()?;
         sync_dir(&ledger.shared.dir)?;
         drop(ledger);

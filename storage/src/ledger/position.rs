@@ -5,11 +5,13 @@
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
+use super::record::Raw;
+
 /// The running hash of a row: SHA-256 over the hash before it, its position and its body, cut to 16 bytes.
 pub type Hash = [u8; 16];
 
 /// The key of a row: the log index of the entry that made it, and its number within that entry, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The log index of the entry.
     pub index: u64,
@@ -44,7 +46,7 @@ impl std::fmt::Display for Position {
     }
 }
 
-/// Where a row lies: a hint that makes reading it one `pread`. It holds for one node only and only until the ledger is
+/// Where the record of a row lies: a hint that makes reading it one `pread`. It holds for one node only and only until the ledger is
 /// cut or replaced, so whoever keeps places must compare the position of what they read (see `LedgerReader::fetch`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
@@ -75,7 +77,7 @@ pub struct Head {
     pub hash: Hash,
     /// Rows ever appended.
     pub rows: u64,
-    /// Bytes of records ever appended, without segment headers.
+    /// Bytes of records ever appended, without segment headers; within an entry, as if its last row were the last.
     pub bytes: u64,
 }
 
@@ -120,7 +122,17 @@ impl Head {
         self.position.map_or(0, |position| position.index + 1)
     }
 
-    /// The head after one more row whose record takes `bytes`.
+    /// The head after a whole record.
+    pub(crate) fn behind(&self, record: &Raw<'_>) -> Self {
+        Self {
+            position: Some(record.last),
+            hash: record.hash(),
+            rows: self.rows + u64::from(record.count()),
+            bytes: self.bytes + record.len as u64,
+        }
+    }
+
+    /// The head after one more row, which adds `bytes` to the records.
     pub(crate) fn advanced(&self, position: Position, hash: Hash, bytes: usize) -> Self {
         Self { position: Some(position), hash, rows: self.rows + 1, bytes: self.bytes + bytes as u64 }
     }

@@ -3,8 +3,10 @@
 use std::{path::PathBuf, sync::Arc};
 
 use super::{
+    cursor::Cursor,
     position::{Hash, Head, Place, Position, Row},
-    segment::{Cursor, Segment},
+    scan::Scan,
+    segment::Segment,
     shared::{Shared, View},
 };
 use crate::Trouble;
@@ -71,13 +73,34 @@ impl LedgerReader {
         self.steady(|view| rows_behind(view, visible(view, after), limit, max_bytes))
     }
 
-    /// The row at `place`; `None` when its segment is gone or no record starts there.
+    /// As `read`, without a floor: also rows that retention has dropped and whose segment still stands. For copies, which
+    /// begin at `base`.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub fn read_held(
+        &self,
+        after: Option<Position>,
+        limit: usize,
+        max_bytes: usize,
+    ) -> Result<Vec<Row>, Trouble> {
+        let rows = self.steady(|view| rows_behind(view, after, limit, max_bytes))?;
+        Ok(rows.into_iter().map(|(row, _)| row).collect())
+    }
+
+    /// Every row that the files hold now, from `base` to `head`, front to back and checked. What is appended, cut or dropped
+    /// meanwhile changes nothing about it.
+    pub fn scan(&self) -> Scan {
+        Scan::new(&self.shared.view())
+    }
+
+    /// The row at `position` if its record lies at `place`; `None` when something else lies there, or nothing.
     ///
     /// # Errors
     /// Failed reads.
-    pub fn get(&self, place: Place) -> Result<Option<Row>, Trouble> {
+    pub fn get(&self, position: Position, place: Place) -> Result<Option<Row>, Trouble> {
         self.steady(|view| match view.segment(place.segment) {
-            Some(segment) => Ok(segment.read_at(place.offset)?.ok()),
+            Some(segment) => segment.read_at(place.offset, position),
             None => Ok(None),
         })
     }
@@ -95,7 +118,7 @@ impl LedgerReader {
     /// # Errors
     /// As `read`.
     pub fn fetch(&self, position: Position, place: Place) -> Result<Option<Row>, Trouble> {
-        match self.get(place)?.filter(|row| row.position == position) {
+        match self.get(position, place)? {
             Some(row) if row.position.index >= self.shared.view().floor => Ok(Some(row)),
             Some(_) => Ok(None),
             None => self.find(position),
@@ -212,7 +235,9 @@ fn rows_behind(
         return Ok(rows);
     }
     for segment in &view.segments[view.segment_behind(after)..] {
-        let mut cursor = Cursor::new(segment, segment.start_for(after)?);
+        let mut cursor = Cursor::new(&**segment, segment.start_for(after)?);
+        let skipped = cursor.skip(after)?;
+        skipped.map_err(|flaw| segment.damaged(cursor.offset(), &flaw))?;
         while let Some((row, place)) = next(segment, &mut cursor)? {
             if Some(row.position) <= after {
                 continue;
@@ -230,7 +255,7 @@ fn rows_behind(
     Ok(rows)
 }
 
-fn next(segment: &Segment, cursor: &mut Cursor<'_>) -> Result<Option<(Row, Place)>, Trouble> {
+fn next(segment: &Segment, cursor: &mut Cursor<&Segment>) -> Result<Option<(Row, Place)>, Trouble> {
     let at = cursor.offset();
     cursor.next_row()?.map_err(|flaw| segment.damaged(at, &flaw))
 }

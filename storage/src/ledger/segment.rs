@@ -17,7 +17,8 @@ use std::{
 use bytes::Bytes;
 
 use super::{
-    position::{Head, Place, Position, Row, u32_at},
+    cursor::Cursor,
+    position::{Head, Position, Row, u32_at},
     record::{self, Flaw},
     sparse::Sparse,
 };
@@ -26,11 +27,11 @@ use crate::Trouble;
 /// `magic 8, version u16, head before 45 bytes, crc32c u32`.
 pub(crate) const HEADER: u32 = 8 + 2 + Head::ENCODED as u32 + 4;
 const MAGIC: [u8; 8] = *b"CMPLEDG\n";
-/// The only form of a segment so far.
-pub(crate) const VERSION: u16 = 1;
+/// The only form of a segment that is read; form 1 held records of one row.
+pub(crate) const VERSION: u16 = 2;
 const SUFFIX: &str = ".segment";
-/// Bytes that one `pread` fetches; about as much as a search reads too much.
-const CHUNK: usize = 64 << 10;
+/// Bytes that are read of a record before its length is known: few have more.
+const GUESS: usize = 4 << 10;
 
 /// An open segment. Readers share it; its length grows only by the one writer.
 #[derive(Debug)]
@@ -127,15 +128,15 @@ impl Segment {
                 Ok(None) => return Ok(walk),
                 Err(flaw) => return Ok(Walk { flaw: Some(flaw), ..walk }),
             };
-            if until.is_some_and(|until| raw.position > until) {
+            if until.is_some_and(|until| raw.first > until) {
                 return Ok(walk);
             }
             if let Err(flaw) = raw.follows(walk.head.position, &walk.head.hash) {
                 return Ok(Walk { flaw: Some(flaw), ..walk });
             }
-            let (position, hash, len) = (raw.position, raw.hash, raw.len());
-            walk.sparse.note(position, walk.len);
-            walk.head = walk.head.advanced(position, hash, len);
+            let len = raw.len;
+            walk.sparse.note(raw.first, walk.len);
+            walk.head = walk.head.behind(&raw);
             walk.len = cursor.pass(len);
         }
     }
@@ -164,24 +165,21 @@ impl Segment {
         Ok(sparse.as_ref().and_then(|sparse| sparse.start_for(after)).unwrap_or(HEADER))
     }
 
-    /// Reads the record at `offset`; the inner error is a place where none is.
-    pub(crate) fn read_at(&self, offset: u32) -> Result<Result<Row, Flaw>, Trouble> {
-        // Most rows fit: a second read is made only for a body that is longer.
-        let mut bytes = self.bytes_at(offset, 512)?;
+    /// Reads the row at `position` in the record at `offset`; `None` when it is not there, whatever is.
+    pub(crate) fn read_at(&self, offset: u32, position: Position) -> Result<Option<Row>, Trouble> {
+        let mut bytes = self.bytes_at(offset, GUESS)?;
         match record::length(&bytes) {
             Ok(len) if len > bytes.len() => bytes = self.bytes_at(offset, len)?,
             Ok(_) => {}
-            Err(flaw) => return Ok(Err(flaw)),
+            Err(_) => return Ok(None),
         }
-        Ok(record::parse(&bytes).map(|raw| Row {
-            position: raw.position,
-            hash: raw.hash,
-            body: Bytes::copy_from_slice(raw.body),
-        }))
+        let Ok(raw) = record::parse(&bytes) else { return Ok(None) };
+        let found = raw.rows().find(|(at, _, _)| *at == position);
+        Ok(found.map(|(position, hash, body)| Row { position, hash, body: Bytes::copy_from_slice(body) }))
     }
 
     /// Up to `len` bytes from `offset`, never from behind the last record.
-    fn bytes_at(&self, offset: u32, len: usize) -> Result<Vec<u8>, Trouble> {
+    pub(crate) fn bytes_at(&self, offset: u32, len: usize) -> Result<Vec<u8>, Trouble> {
         let left = self.len().saturating_sub(offset) as usize;
         let mut bytes = vec![0; len.min(left)];
         self.file
@@ -194,7 +192,7 @@ impl Segment {
     pub(crate) fn damaged(&self, offset: u32, flaw: &Flaw) -> Trouble {
         match flaw {
             Flaw::Schema(found) => {
-                Trouble::TooNew { path: self.path.clone(), found: *found, known: record::SCHEMA }
+                Trouble::TooNew { path: self.path.clone(), found: *found, known: record::SCHEMA.into() }
             }
             _ => Trouble::damaged(&self.path, format!("at byte {offset}: {flaw}")),
         }
@@ -216,76 +214,6 @@ pub(crate) struct Walk {
     pub(crate) sparse: Sparse,
     /// What stands behind, if it is not the end.
     pub(crate) flaw: Option<Flaw>,
-}
-
-/// Reads a segment record by record in chunks, up to the length it had when the cursor was made.
-pub(crate) struct Cursor<'a> {
-    segment: &'a Segment,
-    offset: u32,
-    end: u32,
-    chunk: Bytes,
-}
-
-impl<'a> Cursor<'a> {
-    pub(crate) fn new(segment: &'a Segment, offset: u32) -> Self {
-        Self { segment, offset, end: segment.len(), chunk: Bytes::new() }
-    }
-
-    /// Where it stands.
-    pub(crate) fn offset(&self) -> u32 {
-        self.offset
-    }
-
-    /// The record here; `None` at the end; the inner error when the bytes are not a record.
-    pub(crate) fn peek(&mut self) -> Result<Result<Option<record::Raw<'_>>, Flaw>, Trouble> {
-        if self.offset >= self.end {
-            return Ok(Ok(None));
-        }
-        match self.load() {
-            Ok(Ok(())) => Ok(record::parse(&self.chunk).map(Some)),
-            Ok(Err(flaw)) => Ok(Err(flaw)),
-            Err(trouble) => Err(trouble),
-        }
-    }
-
-    /// The record here with its place, its body shared with the chunk it was read in, and the cursor behind it.
-    pub(crate) fn next_row(&mut self) -> Result<Result<Option<(Row, Place)>, Flaw>, Trouble> {
-        let place = Place { segment: self.segment.id, offset: self.offset };
-        let (position, hash, len) = match self.peek()? {
-            Ok(Some(raw)) => (raw.position, raw.hash, raw.len()),
-            Ok(None) => return Ok(Ok(None)),
-            Err(flaw) => return Ok(Err(flaw)),
-        };
-        let body = self.chunk.slice(record::HEADER..len);
-        self.pass(len);
-        Ok(Ok(Some((Row { position, hash, body }, place))))
-    }
-
-    /// Goes on behind a record of `len` bytes that was peeked at; answers the offset there.
-    pub(crate) fn pass(&mut self, len: usize) -> u32 {
-        self.chunk = self.chunk.slice(len..);
-        self.offset += u32::try_from(len).expect("a record within a segment");
-        self.offset
-    }
-
-    /// Sees to it that the chunk begins here and holds the whole record.
-    fn load(&mut self) -> Result<Result<(), Flaw>, Trouble> {
-        let left = (self.end - self.offset) as usize;
-        if self.chunk.len() < record::HEADER {
-            self.chunk = self.segment.bytes_at(self.offset, CHUNK.min(left))?.into();
-        }
-        let len = match record::length(&self.chunk) {
-            Ok(len) => len,
-            Err(flaw) => return Ok(Err(flaw)),
-        };
-        if len > left {
-            return Ok(Err(Flaw::Short));
-        }
-        if self.chunk.len() < len {
-            self.chunk = self.segment.bytes_at(self.offset, CHUNK.max(len).min(left))?.into();
-        }
-        Ok(Ok(()))
-    }
 }
 
 /// The name of the segment that starts at log index `id`.

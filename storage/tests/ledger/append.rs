@@ -88,7 +88,7 @@ fn every_row_is_found_by_position_and_by_place() {
     // Reopened, so that older segments are read without having been walked.
     let reader = open(&path).reader();
     for (row, place) in reader.read_placed(None, usize::MAX, usize::MAX).unwrap() {
-        assert_eq!(reader.get(place).unwrap().as_ref(), Some(&row));
+        assert_eq!(reader.get(row.position, place).unwrap().as_ref(), Some(&row));
         assert_eq!(reader.find(row.position).unwrap().as_ref(), Some(&row));
         let wrong = campanile_storage::ledger::Place { offset: place.offset + 1, ..place };
         assert_eq!(reader.fetch(row.position, wrong).unwrap(), Some(row));
@@ -106,7 +106,7 @@ fn a_long_row_is_read_whole() {
     ledger.append(2, &[b"behind".to_vec()]).unwrap();
     let placed = ledger.reader().read_placed(None, 10, usize::MAX).unwrap();
     assert_eq!(placed[1].0.body, long);
-    assert_eq!(ledger.reader().get(placed[1].1).unwrap().unwrap().body, long);
+    assert_eq!(ledger.reader().get(placed[1].0.position, placed[1].1).unwrap().unwrap().body, long);
     assert_eq!(placed.len(), 4);
 }
 

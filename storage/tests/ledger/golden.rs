@@ -2,32 +2,28 @@
 
 use super::*;
 
-/// A segment with two rows, as version 1 writes it.
+/// A segment with two rows, as version 2 writes it.
 const GOLDEN: &str = concat!(
     // magic, version, head before: none, zero hash, no rows, no bytes; checksum
     "434d504c4544470a",
-    "0100",
+    "0200",
     "00",
     "0000000000000000",
     "00000000",
     "00000000000000000000000000000000",
     "0000000000000000",
     "0000000000000000",
-    "ece44ec4",
-    // body length, checksum, schema, index, n, running hash, body
-    "05000000",
-    "7495fdac",
-    "0100",
-    "0700000000000000",
-    "00000000",
-    "603bba3c4d23f7e290c6dcce108647ed",
+    "08ed5615",
+    // checksum, length, schema, index, n, hash before; length and body of each row
+    "47a6675b",
+    "2a",
+    "02",
+    "07",
+    "00",
+    "00000000000000000000000000000000",
+    "05",
     "6669726564",
-    "10000000",
-    "a15c7df0",
-    "0100",
-    "0700000000000000",
-    "01000000",
-    "3e86878de861ee48317c54b4e8db4591",
+    "10",
     "736b69707065643a206f7665726c6170",
 );
 
