@@ -42,6 +42,8 @@ pub struct Config {
     pub cluster: Cluster,
     /// The clockwork of consensus.
     pub raft: Raft,
+    /// How much of the ledger is kept.
+    pub ledger: Ledger,
     /// How many webhooks at once.
     pub dispatch: Dispatch,
     /// What webhooks may call beside the internet: `egress.allow` and `egress.deny`. Nothing when they are left out, but with
@@ -104,6 +106,15 @@ pub struct Raft {
     pub snapshot_entries: u64,
     /// or after so many bytes of them, whichever comes first.
     pub snapshot_bytes: u64,
+}
+
+/// How much of the ledger is kept. The leader's settings count; rows are dropped on every node at the same place.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    /// Rows are kept for at least so long, and up to an eighth longer,
+    pub retention: Span,
+    /// unless they take more than so many bytes: then the oldest go first.
+    pub max_bytes: u64,
 }
 
 /// How many webhooks at once.

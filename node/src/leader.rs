@@ -1,13 +1,14 @@
 //! What a leader does, and for how long: the duties of an office run in one scope that ends with it.
 //!
 //! ```text
-//!   offices (from consensus) ── Some(office) ─> scope { ticker, refresher, backfills } ── None, another office, stop ─> joined
+//!   offices (from consensus) ── Some(office) ─> scope { ticker, refresher, backfills, keeper } ── None, another office, stop ─> joined
 //! ```
 //! An office is a committed `LeaderEpoch`: consensus hands it out after its reply, never from a metric. No duty keeps what
 //! it could not find again in the machine, so taking office costs nothing that grows with the number of schedules, and a
 //! duty that outlived its office would only be refused.
 
 mod backfills;
+mod keeper;
 pub mod office;
 mod refresh;
 mod ticker;
@@ -24,6 +25,7 @@ use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::service::records::Records;
 pub use backfills::Backfills;
+pub use keeper::{Keeper, Retention};
 use office::Office;
 use refresh::Refresher;
 pub use ticker::Ticker;
@@ -37,6 +39,8 @@ pub struct Duties {
     pub plan: plan::Options,
     /// What has happened, for what is to happen again.
     pub records: Records,
+    /// How much of it is kept.
+    pub retention: Retention,
     /// Where it is counted.
     pub metrics: Arc<Metrics>,
 }
@@ -104,7 +108,9 @@ impl Scope {
             duties.records.clone(),
             Arc::clone(&duties.metrics),
         );
+        let keeper = Keeper::new(office.clone(), duties.clock, duties.records.reader(), duties.retention);
         tasks.spawn(ticker.run(end.clone()));
+        tasks.spawn(keeper.run(end.clone()));
         tasks.spawn(backfills.run(end.clone()));
         tasks.spawn(refresher.run(end.clone()));
         Self { end, tasks }

@@ -153,6 +153,14 @@ fn every_flaw_is_one_line_that_says_where_and_what_to_do() {
             "node.toml:3: raft.snapshot_entries \"many\" is no whole number; write digits only, such as 256",
         ),
         (
+            &with("[ledger]\nretention = \"1h\""),
+            "node.toml:3: ledger.retention must be between 8h, within which somebody may still ask what happened, and 3653d",
+        ),
+        (
+            &with("[ledger]\nmax_bytes = \"64MiB\""),
+            "node.toml:3: ledger.max_bytes is less than a few files of the ledger take, which go as a whole; write at least \"256MiB\"",
+        ),
+        (
             &with("[dispatch]\nmax_in_flight = 0"),
             "node.toml:3: dispatch.max_in_flight must be between 1 and 4096",
         ),

@@ -9,6 +9,7 @@ use std::fmt::Debug;
 use bytes::Bytes;
 use campanile_raft::format;
 use campanile_raft::image::Covered;
+use campanile_raft::transport::ends::{EndAnswer, EndCall};
 use campanile_raft::transport::message::{self, Hello, JoinAnswer, JoinCall, MemberForm, ReadIndexAnswer};
 use campanile_raft::types::{Entry, Membership, Payload, Peer, Proposal, StoredMembership, Vote, log_id};
 use campanile_storage::ledger::Head;
@@ -52,6 +53,11 @@ const JOIN_NOT_NOW: &str = "07010004000000040000000000000062757379";
 const READ_AT: &str = "070100000000000900000000000000";
 const READ_NOT_LEADER: &str = "07010001000000";
 const READ_NO_QUORUM: &str = "070100020000000500000000000000616c6f6e65";
+const END_CALL: &str = "0701000900000000000000";
+const END_NOT_YET: &str = "07010000000000";
+const END_DROPPED: &str = "07010001000000";
+const END_EMPTY: &str = "07010002000000";
+const END_AT: &str = "070100030000000900000000000000020000000b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b";
 const COVERED: &str = "060100010300000000000000090000000000000001030000000000000009000000000000000100000000000000020000\
      000000000001000000000000000200000000000000020000000000000001000000000000000300000000000000613a31\
      0800000000000000687474703a2f2f6102000000000000000300000000000000623a3100000000000000002d00000000\
@@ -198,6 +204,11 @@ fn what_nodes_ask_each_other_keeps_its_form() {
     same(&JoinAnswer::Member, JOIN_MEMBER);
     same(&JoinAnswer::NotLeader(Some((&a).into())), JOIN_NOT_LEADER);
     same(&JoinAnswer::NotNow("busy".into()), JOIN_NOT_NOW);
+    same(&EndCall { index: 9 }, END_CALL);
+    same(&EndAnswer::NotYet, END_NOT_YET);
+    same(&EndAnswer::Dropped, END_DROPPED);
+    same(&EndAnswer::Empty, END_EMPTY);
+    same(&EndAnswer::At { index: 9, n: 2, hash: [0x0b; 16] }, END_AT);
     same(&ReadIndexAnswer::At(9), READ_AT);
     same(&ReadIndexAnswer::NotLeader, READ_NOT_LEADER);
     same(&ReadIndexAnswer::NoQuorum("alone".into()), READ_NO_QUORUM);

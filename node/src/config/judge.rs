@@ -10,6 +10,13 @@ use super::{Config, secret};
 /// More requests at once than this would outgrow one Begin entry and the open files of a usual process.
 const MOST_IN_FLIGHT: usize = 4_096;
 
+/// What was told again eight times within it would be told more often than once an hour.
+const LEAST_RETENTION: Span = Span::from_secs(8 * 60 * 60);
+/// Ten years: beyond it, somebody has mistyped a unit.
+const MOST_RETENTION: Span = Span::from_secs(3_653 * 24 * 60 * 60);
+/// Four files of the ledger.
+const LEAST_LEDGER: u64 = 256 << 20;
+
 /// Clocks that NTP keeps differ by less than this even over a bad network.
 const LEAST_CLOCK_AHEAD: Span = Span::from_millis(100);
 /// A clock that is wrong by more than this is wrong, whatever else is meant.
@@ -22,6 +29,7 @@ pub(super) fn judge(config: &Config, settings: &Settings, flaws: &mut Vec<String
     judge.peers();
     judge.elections();
     judge.images();
+    judge.ledger();
     judge.dispatch();
     judge.egress();
     warnings(config)
@@ -113,6 +121,22 @@ impl Judge<'_> {
         }
         if raft.snapshot_bytes < 1 << 20 {
             self.flaw("raft.snapshot_bytes", "would take an image all the time; write at least \"1MiB\"");
+        }
+    }
+
+    fn ledger(&mut self) {
+        let ledger = &self.config.ledger;
+        if !(LEAST_RETENTION..=MOST_RETENTION).contains(&ledger.retention) {
+            self.flaw(
+                "ledger.retention",
+                &format!("must be between {LEAST_RETENTION}, within which somebody may still ask what happened, and {MOST_RETENTION}"),
+            );
+        }
+        if ledger.max_bytes < LEAST_LEDGER {
+            self.flaw(
+                "ledger.max_bytes",
+                "is less than a few files of the ledger take, which go as a whole; write at least \"256MiB\"",
+            );
         }
     }
 

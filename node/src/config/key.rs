@@ -3,7 +3,7 @@
 use crate::wire::text::did_you_mean;
 
 /// Every key as `section.name`; one without a dot stands above the first section.
-pub(super) const KEYS: [&str; 22] = [
+pub(super) const KEYS: [&str; 24] = [
     "data_dir",
     "api.listen",
     "api.advertise",
@@ -20,6 +20,8 @@ pub(super) const KEYS: [&str; 22] = [
     "raft.election_max",
     "raft.snapshot_entries",
     "raft.snapshot_bytes",
+    "ledger.retention",
+    "ledger.max_bytes",
     "dispatch.max_in_flight",
     "dispatch.per_host",
     "egress.allow",

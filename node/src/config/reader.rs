@@ -10,7 +10,7 @@ use campanile_core::time::Span;
 use super::secret::{self, Secret};
 use super::source::{Raw, Settings};
 use super::value::{self, Listen};
-use super::{Api, Cluster, Config, Dispatch, Log, LogFormat, Peer, Raft};
+use super::{Api, Cluster, Config, Dispatch, Ledger, Log, LogFormat, Peer, Raft};
 use crate::dispatch::egress::Rules;
 use crate::telemetry;
 
@@ -26,6 +26,7 @@ pub(super) fn read(settings: &Settings, dev: bool, flaws: &mut Vec<String>) -> C
         cluster: reader.cluster(&peer.advertise),
         peer,
         raft: reader.raft(),
+        ledger: reader.ledger(),
         dispatch: reader.dispatch(),
         egress: reader.egress(dev),
         log: reader.log(),
@@ -88,6 +89,13 @@ impl Reader<'_> {
             election_max: self.or("raft.election_max", value::span, || Span::from_millis(300)),
             snapshot_entries: self.or("raft.snapshot_entries", value::number, || 20_000),
             snapshot_bytes: self.or("raft.snapshot_bytes", value::size, || 64 << 20),
+        }
+    }
+
+    fn ledger(&mut self) -> Ledger {
+        Ledger {
+            retention: self.or("ledger.retention", value::span, || Span::from_secs(30 * 24 * 60 * 60)),
+            max_bytes: self.or("ledger.max_bytes", value::size, || 8 << 30),
         }
     }
 

@@ -7,6 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use campanile_core::command::Body;
+use campanile_core::event::LedgerEnd;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
 use campanile_core::reply::Reply;
@@ -46,6 +47,12 @@ pub trait Office: Clone + Send + Sync + 'static {
     /// Whether an entry may carry `now`, a reading of the wall clock that was just taken. Not while this node's clock is too
     /// far ahead of its peers': then nothing may be decided by it (`SEMANTICS` §7).
     fn allows(&self, now: Timestamp) -> bool;
+
+    /// The end of this node's ledger, for every node to compare its own with, once the others were asked; `None` when there
+    /// is nothing to state, or nobody to compare with as in a test of one process.
+    fn compared_end(&self) -> impl Future<Output = Option<LedgerEnd>> + Send {
+        async { None }
+    }
 
     /// Proposes what `plan` makes of the moment that the entry will carry (`now`, the log's time when that is later, or the
     /// peers' time when this node's clock is too far ahead of it) and of the machine, and waits for what apply answers. `plan` runs before the first await and holds up every other

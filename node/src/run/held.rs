@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use campanile_core::command::Body;
+use campanile_core::event::LedgerEnd;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
 use campanile_core::reply::Reply;
@@ -33,6 +34,10 @@ impl Office for Held {
 
     fn allows(&self, now: Timestamp) -> bool {
         self.office.allows(now)
+    }
+
+    async fn compared_end(&self) -> Option<LedgerEnd> {
+        self.consensus.compared_end().await
     }
 
     async fn propose(

@@ -28,7 +28,7 @@ use crate::config::Config;
 use crate::dispatch::egress::{Egress, Members};
 use crate::dispatch::{self, Desk, Limits, Tools, webhook};
 use crate::http::{self, App};
-use crate::leader::{self, Duties, Stop};
+use crate::leader::{self, Duties, Retention, Stop};
 use crate::metrics::{self, Metrics, Snapshot};
 use crate::service::quorum::Quorum;
 use crate::service::records::{Records, history_key};
@@ -128,7 +128,12 @@ impl Node {
         };
         consensus.answer_forwarded(http::forwarded(&app));
         let api = tokio::spawn(http::serve(api, app, close_api.clone()));
-        let duties = Duties { clock, plan, records, metrics };
+        let retention = Retention {
+            age: config.ledger.retention,
+            max_bytes: config.ledger.max_bytes,
+            ..Retention::default()
+        };
+        let duties = Duties { clock, plan, records, retention, metrics };
         let leader = tokio::spawn(lead(consensus.clone(), duties, stop.clone()));
         let dispatch = dispatch::run(tools.clone(), stop.begin_nothing.clone(), stop.leave.clone());
         let dispatch = tokio::spawn(dispatch);

@@ -8,7 +8,7 @@ use super::quorum::ChangeFailure;
 use super::write::Failure;
 use super::{Service, warnings};
 use crate::problem::{Code, Problem};
-use crate::wire::cluster::{AddNode, AddedNode, Cluster, Transfer};
+use crate::wire::cluster::{AddNode, AddedNode, Cluster, LedgerHead, Transfer};
 use crate::wire::time::Instant;
 
 impl Service {
@@ -32,6 +32,7 @@ impl Service {
             quorum_offset_ms: status.standing.offset_millis,
             schedules: machine.schedule_count() as u64,
             live_firings: machine.live_count() as u64,
+            ledger: LedgerHead::of(&self.records().reader()),
             nodes: status.nodes,
             warnings,
         }

@@ -1,8 +1,10 @@
 //! The cluster as JSON: who is in it, who leads, and how far each is.
 
+use campanile_storage::ledger::LedgerReader;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::ledger::hex;
 use super::orders::read;
 use super::payload::Body;
 use super::time::Instant;
@@ -39,10 +41,39 @@ pub struct Cluster {
     pub schedules: u64,
     /// How many firings are not settled.
     pub live_firings: u64,
+    /// The end of this node's ledger: two nodes with one position and two hashes have different ledgers.
+    pub ledger: LedgerHead,
     /// Every node.
     pub nodes: Vec<Node>,
     /// What somebody should see to, in words; empty when all is well.
     pub warnings: Vec<String>,
+}
+
+/// The end of a ledger, and how far back it reaches.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+pub struct LedgerHead {
+    /// The last row, `index.n`; `null` before the first one.
+    pub position: Option<String>,
+    /// The running hash there, in hexadecimal digits; zeros before the first row.
+    pub hash: String,
+    /// Rows ever written.
+    pub rows: u64,
+    /// Rows of entries before this one are dropped by retention; 0 while none are.
+    pub floor: u64,
+}
+
+impl LedgerHead {
+    /// Of a ledger.
+    #[must_use]
+    pub fn of(ledger: &LedgerReader) -> Self {
+        let head = ledger.head();
+        Self {
+            position: head.position.map(|position| position.to_string()),
+            hash: hex(&head.hash),
+            rows: head.rows,
+            floor: ledger.floor(),
+        }
+    }
 }
 
 /// A node of the cluster.

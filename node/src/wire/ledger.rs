@@ -7,7 +7,7 @@ use campanile_core::event::Row as CoreRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use part::hex;
+pub(super) use part::hex;
 pub use part::{End, FiringRef, QueueRate};
 
 use super::definition::Definition;

@@ -8,7 +8,7 @@ use campanile::clock::Clock;
 use campanile::dispatch::egress::{Egress, Rules};
 use campanile::dispatch::{self, Desk, Limits, Tools, webhook};
 use campanile::leader::office::Office;
-use campanile::leader::{self, Duties, Stop};
+use campanile::leader::{self, Duties, Retention, Stop};
 use campanile::metrics::Metrics;
 use campanile::service::quorum::Quorum;
 use campanile::service::records::{Records, history_key};
@@ -88,7 +88,8 @@ impl Stage {
         let offices = watch::Sender::new(Some(log.elect(1)));
         let (records, dir) = no_records();
         let (clock, metrics, stop) = (Clock::system(), Metrics::new(), Stop::default());
-        let duties = Duties { clock, plan: Options::default(), records, metrics };
+        let duties =
+            Duties { clock, plan: Options::default(), records, retention: Retention::default(), metrics };
         let leader = tokio::spawn(leader::lead(offices.subscribe(), |office| office, duties, stop.clone()));
         // All of them before any dispatches: whose work is whose depends on who is there.
         let nodes = Arc::<Nodes>::default();
