@@ -66,13 +66,11 @@ async fn a_cluster_founded_on_a_backup_fires_nothing_that_the_backup_had_decided
     // What the old cluster sent for decisions that the backup does not have is nobody's any more.
     let last_token = index * 4096 + 4095;
     let of_restored = receiver_after(&receiver, before.len());
+    let known: Vec<Call> = before.iter().filter(|call| call.fencing_token <= last_token).cloned().collect();
     let evidence = gather_for(
         Promise::Settled,
         &cluster,
-        &|| {
-            let known = before.iter().filter(|call| call.fencing_token <= last_token);
-            known.cloned().chain(of_restored()).collect()
-        },
+        &|| known.iter().cloned().chain(of_restored()).collect(),
         now(),
     )
     .await
@@ -86,7 +84,7 @@ async fn a_cluster_founded_on_a_backup_fires_nothing_that_the_backup_had_decided
     nothing_decided_twice(&rows[..kept], &rows[kept..]);
     tokens_grew(&before, &of_restored());
     gap::follows_the_rules(rows, kept, killed_at);
-    live_goes_on(rows, &before, &of_restored());
+    live_goes_on(rows, &known, &of_restored());
 }
 
 /// An outage of seconds is one here, so that the catch-up rules have something to say.

@@ -11,6 +11,7 @@ mod look;
 mod staged;
 mod taken;
 
+pub use campanile_raft::seed::Unfit;
 pub use look::{Contents, look, put};
 pub use staged::Restores;
 pub use taken::Backups;

@@ -3,8 +3,8 @@
 //! Hides openraft, the transport and the stores. It reads and proposes; it does not know what a schedule is, and it
 //! never repeats a question whose outcome is unknown.
 
-mod ledger;
 mod backup;
+mod ledger;
 mod status;
 
 use std::collections::BTreeMap;

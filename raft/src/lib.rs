@@ -31,7 +31,9 @@ pub mod transport;
 pub mod types;
 pub mod view;
 
-pub use consensus::{BackupError, ClusterStatus, Consensus, ForwardError, Image, LogStatus, Member, MembershipError, ReadError};
+pub use consensus::{
+    BackupError, ClusterStatus, Consensus, ForwardError, Image, LogStatus, Member, MembershipError, ReadError,
+};
 pub use membership::StartError;
 pub use office::{COMMAND_LIMIT, Office, Pending, ProposeError};
 pub use settings::{LogOpener, Options};

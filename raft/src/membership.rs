@@ -1,6 +1,7 @@
 //! From a configuration and a disk to a member of the cluster.
 //!
 //! ```text
+//!   a staged backup on disk: make the data of a founder from it ------> start under its id
 //!   identity on disk ------------------------------------------------> start under it
 //!   no identity: ask all peers "hello"
 //!     one of them belongs to an initialised cluster --> join: a new id from the leader -> start, learn, vote

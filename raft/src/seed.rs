@@ -38,7 +38,7 @@ const PAGE: usize = 1_000;
 pub enum Unfit {
     /// The file is not what was written: foreign, cut off, damaged, or of a newer version.
     #[error(transparent)]
-    Flawed(#[from] Flawed),
+    Flawed(Box<Flawed>),
     /// It holds rows and no state: an export.
     #[error("this is an export of the ledger, which holds no state: only a backup can be restored")]
     NoImage,
@@ -70,6 +70,12 @@ pub enum Unfit {
     /// The disk does not do its part.
     #[error(transparent)]
     Trouble(#[from] Trouble),
+}
+
+impl From<Flawed> for Unfit {
+    fn from(flawed: Flawed) -> Self {
+        Self::Flawed(Box::new(flawed))
+    }
 }
 
 impl Unfit {

@@ -3,13 +3,15 @@
 
 mod cluster;
 
+use std::fs;
 use std::io::Write;
+use std::path::Path;
 
 use campanile_core::command::{AdmitNode, Body, Request};
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::reply::Reply;
-use campanile_raft::StartError;
-use campanile_raft::seed::{Seed, Staging, Unfit};
+use campanile_raft::seed::{self, Seed, Staging, Unfit};
+use campanile_raft::{Consensus, Options, StartError};
 use cluster::{Cluster, Disk, poll, within};
 
 /// Commits so many commands that each make a row of the ledger.
@@ -59,7 +61,7 @@ async fn a_cluster_founded_on_a_backup_goes_on_behind_it_and_others_join() {
     let mut starts = Vec::new();
     for node in [0, 2] {
         let (options, listener) = (cluster.options(node), cluster.listener(node).await);
-        starts.push((node, tokio::spawn(campanile_raft::Consensus::start(options, listener))));
+        starts.push((node, tokio::spawn(Consensus::start(options, listener))));
     }
     cluster.start(1).await;
     for (node, start) in starts {
@@ -123,4 +125,65 @@ async fn a_file_that_is_cut_or_changed_is_refused_and_leaves_nothing() {
     staging.write_all(&file[..100]).unwrap();
     drop(staging);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "what was not finished leaves nothing");
+}
+
+/// What a crash in the middle of a planting leaves: each of these begins with what the one before has done.
+fn interrupt(data: &Path, step: usize) {
+    let [replacing, replaced] = ["replacing", "replaced"].map(|name| data.join(name));
+    let parts = ["identity", "ledger", "images", "log"];
+    if step >= 1 {
+        fs::create_dir_all(data.join("planting/log")).unwrap();
+        fs::write(data.join("planting/log/db"), "half of one").unwrap();
+    }
+    let moved = step.saturating_sub(1).min(parts.len());
+    if moved > 0 {
+        fs::create_dir(&replacing).unwrap();
+    }
+    parts[..moved].iter().for_each(|part| fs::rename(data.join(part), replacing.join(part)).unwrap());
+    if step >= 6 {
+        fs::rename(&replacing, &replaced).unwrap();
+    }
+    if step >= 7 {
+        fs::create_dir(data.join("log")).unwrap();
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
+        match path.is_dir() {
+            true => copy(&path, &to.join(name)),
+            false => drop(fs::copy(&path, to.join(name)).unwrap()),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_planting_that_was_interrupted_anywhere_begins_anew_and_keeps_what_was_there() {
+    let (file, index) = backup_of_one().await;
+    let mut cluster = Cluster::started(1, Disk::Sled).await;
+    cluster.stop_all().await;
+    let (given, options) = (cluster.data(0), cluster.options(0));
+    let old = fs::read_to_string(given.join("identity")).unwrap();
+    let mut staging = Staging::beside_stores(&given).unwrap();
+    staging.write_all(&file).unwrap();
+    staging.finish().unwrap();
+    for step in 0..=7 {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { data: folder.path().join("data"), ..options.clone() };
+        copy(&given, &options.data);
+        interrupt(&options.data, step);
+        let staged = seed::staged(&options.data).unwrap();
+        let planted = seed::plant(&options, &staged).unwrap();
+        assert_eq!((planted.backup, planted.node), (index, NodeId(1_100)), "step {step}");
+        assert_eq!(fs::read_to_string(options.data.join("replaced/identity")).unwrap(), old, "step {step}");
+        assert_eq!(seed::staged(&options.data), None, "step {step}");
+        assert!(!options.data.join("planting").exists(), "step {step}");
+        let listener = cluster.listener(0).await;
+        let node = within(Consensus::start(options, listener)).await.unwrap();
+        poll(|| async { node.offices().borrow().is_some().then_some(()) }).await;
+        assert!(node.view().applied() > planted.index, "step {step}");
+        within(node.stop()).await;
+    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use campanile_raft::{Consensus, Image};
 use futures_util::stream::{self, Stream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc};
 
 use super::{FORMAT, KIND, Note};
 use crate::clock::Clock;
@@ -52,7 +52,11 @@ impl Backups {
         let note = self.note(&image);
         let (pieces, received) = mpsc::channel(IN_FLIGHT);
         let head = serde_json::to_vec(&note).unwrap_or_default();
-        tokio::task::spawn_blocking(move || copy(&image, &head, &Pieces(pieces), place));
+        tokio::task::spawn_blocking(move || {
+            // Free when it is done, or when the reader has gone.
+            let _place = place;
+            copy(&image, &head, &Pieces(pieces));
+        });
         let pieces =
             stream::unfold(received, |mut pieces| async move { Some((pieces.recv().await?, pieces)) });
         Ok((note, pieces))
@@ -71,8 +75,7 @@ impl Backups {
     }
 }
 
-/// Writes all of it; the place is free when it is done, or when the reader has gone.
-fn copy(image: &Image, note: &[u8], pieces: &Pieces, _place: OwnedSemaphorePermit) {
+fn copy(image: &Image, note: &[u8], pieces: &Pieces) {
     match image.write(note, BufWriter::with_capacity(PIECE, pieces)) {
         Ok(()) => tracing::info!(index = image.index().0, "a backup was taken"),
         Err(error) => {
@@ -89,7 +92,7 @@ struct Pieces(mpsc::Sender<io::Result<Bytes>>);
 impl Pieces {
     fn send(&self, piece: io::Result<Bytes>) -> io::Result<()> {
         let sent = tokio::time::timeout(PATIENCE, self.0.send(piece));
-        match tokio::runtime::Handle::current().block_on(async { sent.await }) {
+        match tokio::runtime::Handle::current().block_on(sent) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(io::ErrorKind::BrokenPipe.into()),
             Err(_) => Err(io::ErrorKind::TimedOut.into()),

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use campanile_raft::seed::Unfit;
 use serde_json::{Value, json};
 
 use super::Io;
@@ -13,7 +12,7 @@ use super::failure::{Exit, Failure};
 use super::list::pairs;
 use super::progress::Progress;
 use super::session::print_one;
-use crate::backup::{Contents, look, put};
+use crate::backup::{Contents, Unfit, look, put};
 
 pub(super) fn run(args: &RestoreArgs, io: &mut Io<'_>) -> Result<(), Failure> {
     let bytes = fs::metadata(&args.file).map_or(0, |file| file.len());

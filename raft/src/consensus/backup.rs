@@ -31,8 +31,8 @@ pub enum BackupError {
     /// Whoever was to take it has gone, or has no space left.
     #[error(transparent)]
     Trouble(#[from] Trouble),
-    /// The ledger was replaced while it was copied. Begin again.
-    #[error("the ledger was replaced while it was copied")]
+    /// The ledger was replaced, or retention dropped its beginning, while it was copied. Begin again.
+    #[error("the ledger was replaced or cut while it was copied")]
     Replaced,
 }
 

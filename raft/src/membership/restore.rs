@@ -19,7 +19,8 @@ pub(super) async fn settle(entrance: &Entrance) -> Result<(), StartError> {
     tracing::info!(file = %staged.display(), "founding the cluster on a backup");
     let options = entrance.options.clone();
     let planted = tokio::task::spawn_blocking(move || seed::plant(&options, &staged)).await;
-    let planted = planted.map_err(|error| StartError::Consensus(error.to_string()))?.map_err(unfit)?;
+    let planted =
+        planted.map_err(|error| StartError::Consensus(error.to_string()))?.map_err(|error| unfit(&error))?;
     tracing::info!(
         backup = %planted.backup, log_begins_behind = %planted.index, node = %planted.node,
         "the backup is restored; the other nodes may join with empty disks"
@@ -28,6 +29,6 @@ pub(super) async fn settle(entrance: &Entrance) -> Result<(), StartError> {
 }
 
 /// Never called damage of the data directory, which would be moved aside and with it the backup.
-fn unfit(error: Unfit) -> StartError {
+fn unfit(error: &Unfit) -> StartError {
     StartError::Restore(error.to_string())
 }

@@ -19,7 +19,7 @@ use campanile_storage::Trouble;
 use campanile_storage::image::Images;
 use campanile_storage::ledger::{Install, Ledger};
 
-use super::{HISTORY, STAGED, Seed, Unfit, leap};
+use super::{HISTORY, Seed, Unfit, leap};
 use crate::format;
 use crate::identity::{self, Identity, Origin};
 use crate::image::{self, Covered, Unusable};
@@ -133,7 +133,6 @@ fn settle(data: &Path, fresh: &Path, staged: &Path) -> io::Result<()> {
     File::open(data)?.sync_all()?;
     fs::rename(fresh.join(identity::FILE), data.join(identity::FILE))?;
     File::open(data)?.sync_all()?;
-    debug_assert!(staged.ends_with(STAGED));
     fs::remove_file(staged)?;
     fs::remove_dir_all(fresh)?;
     File::open(data)?.sync_all()
