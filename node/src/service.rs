@@ -34,10 +34,10 @@ pub(crate) mod reruns;
 pub mod schedules;
 pub mod secrets;
 pub mod show;
-pub mod verify;
-pub mod stream;
 mod stats;
+pub mod stream;
 pub mod timeline;
+pub mod verify;
 pub(crate) mod warnings;
 pub mod write;
 

@@ -40,6 +40,6 @@ pub mod stats;
 pub mod target;
 pub mod text;
 pub mod time;
-pub mod verify;
 pub mod timeline;
+pub mod verify;
 pub mod webhook;

@@ -5,8 +5,8 @@
 
 mod attempt;
 pub(super) mod changes;
-pub(super) mod follow;
 pub(super) mod counted;
+pub(super) mod follow;
 pub(super) mod instant;
 mod outages;
 mod past;
