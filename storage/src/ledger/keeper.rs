@@ -165,6 +165,8 @@ impl Work {
                 if let Err(error) = fallocate(&file, FallocateFlags::KEEP_SIZE, 0, self.segment_bytes.into())
                 {
                     tracing::debug!(%error, "no space reserved for the next ledger segment");
+                    // A disk with too little left gives what it has, which the newest segment needs.
+                    let _given_back = file.set_len(0);
                 }
                 *reserved = Some(file);
             }

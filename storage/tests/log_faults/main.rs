@@ -8,6 +8,7 @@
 
 mod child;
 mod history;
+mod ledger;
 mod rig;
 
 use std::{
