@@ -26,7 +26,8 @@ fn lived(seed: u64) -> Ledger {
     // Every other cluster takes a moment for an outage, and lets little catch up.
     let hasty = Options { failover_grace: Span::from_secs(1), max_catch_up: 2, instants_per_tick: 40 };
     let options = if seed.is_multiple_of(2) { Options::default() } else { hasty };
-    let mut world = World::rough_with(seed, options);
+    let mut world = World::rough(seed);
+    world.options = options;
     let mut dice = Dice::of(seed);
     world.live(&if seed.is_multiple_of(4) { history(&mut dice) } else { wide(&mut dice) });
     ledger_of(&world)

@@ -34,7 +34,8 @@ pub struct World {
     pub rows: Vec<Row>,
     dice: Dice,
     rough: bool,
-    options: Options,
+    /// The settings of the cluster: those of leaders that take office from here on.
+    pub options: Options,
     planner: Planner,
     now: Timestamp,
     epoch: Epoch,
@@ -58,11 +59,6 @@ impl World {
 
     pub fn rough(seed: u64) -> Self {
         Self::new(Dice::of(seed ^ 2), true)
-    }
-
-    /// A rough one whose cluster has these settings.
-    pub fn rough_with(seed: u64, options: Options) -> Self {
-        Self { options, ..Self::rough(seed) }
     }
 
     fn new(dice: Dice, rough: bool) -> Self {
