@@ -63,6 +63,11 @@ impl Work {
         self.live.get(&id).is_some_and(|live| !live.is_ghost) || self.ended_now.contains(&id)
     }
 
+    /// Whether it is live.
+    pub(super) fn knows(&self, firing: FiringId) -> bool {
+        self.live.contains_key(&firing)
+    }
+
     /// Another entry begins.
     pub(super) fn next_entry(&mut self) {
         self.ended_now.clear();

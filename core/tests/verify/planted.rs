@@ -2,8 +2,10 @@
 
 use campanile_core::command::{Body, Restate};
 use campanile_core::cron::{DayMatch, DstGap, DstOverlap, instant_text};
+use campanile_core::definition::ScheduleName;
 use campanile_core::event::Event;
 use campanile_core::firing::FiringId;
+use campanile_core::plan::Wanted;
 use campanile_core::series::{NoCalendars, Series, Texts};
 use campanile_core::spec::{CronSpec, Spec};
 use campanile_core::time::{Span, Timestamp};
@@ -11,7 +13,7 @@ use campanile_core::verify::{Fault, MAX_OFFENDERS, Offender, Scope, Verifier};
 
 use crate::ledger::{hear, verify, verify_in};
 use crate::plant::{PLANTED, begun, find, fire_in_pause, fired};
-use crate::story::{Story, every, of_specs, s};
+use crate::story::{Story, every, of_specs, s, wanted};
 
 #[test]
 fn every_planted_fault_is_named() {
@@ -120,6 +122,33 @@ fn a_ledger_without_its_beginning_is_a_phantom_unless_it_is_said_so() {
     verifier.begins_midway();
     hear(&mut verifier, &cut);
     assert_eq!(verifier.finish().counts.missing, 1, "what is told again is judged from there on");
+}
+
+#[test]
+fn what_is_told_again_later_is_unverified_until_then() {
+    let mut story = Story::begin(every(10));
+    let b = Wanted { name: ScheduleName::parse("b").unwrap(), ..wanted() };
+    let put = story.planner.put(&story.machine, s(2), b, every(10)).unwrap();
+    story.commit(s(2), put);
+    story.tick_and_work(s(10));
+    story.commit(s(15), Body::Restate(Restate { after: None, most: 1 }));
+    story.tick_and_work(s(20));
+    let after = story.machine.keeping().restating.map(|under_way| under_way.after);
+    assert!(after.is_some(), "b is still to be told");
+    story.commit(s(25), Body::Restate(Restate { after, most: 1 }));
+    story.tick_and_work(s(30));
+    let place = find(&story.rows, |event| matches!(event, Event::Restating { .. }));
+    let mut verifier = Verifier::new(Scope { patience: Span::ZERO, ..Scope::default() });
+    verifier.begins_midway();
+    hear(&mut verifier, &story.rows[place..]);
+    let verdict = verifier.finish();
+    assert!(verdict.is_clean(), "{:#?}", verdict.offenders);
+    let counts = verdict.counts;
+    assert_eq!(
+        (counts.schedules, counts.fired, counts.unverified),
+        (2, 3, 1),
+        "b at 20 came before b was told"
+    );
 }
 
 #[test]

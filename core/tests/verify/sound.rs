@@ -118,11 +118,11 @@ fn says_what_no_other_does(ledger: &[(LogIndex, Row)], place: usize) -> bool {
     let Event::Skipped { uid, reason, .. } = row.event else { return false };
     let is_of_it = |row: &&Row| row.event.uid() == Some(uid);
     let before = ledger[..place].iter().map(|(_, row)| row).filter(is_of_it);
-    let most = before.filter_map(|row| match &row.event {
+    let mut most = before.filter_map(|row| match &row.event {
         Event::Defined { definition, .. } => Some(definition.max_firings),
         _ => None,
     });
-    if reason == SkipReason::PausedGap && most.last().flatten().is_some() {
+    if reason == SkipReason::PausedGap && most.next_back().flatten().is_some() {
         return true;
     }
     let mut after = ledger[place + 1..].iter().map(|(_, row)| row).filter(is_of_it);
