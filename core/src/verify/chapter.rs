@@ -122,7 +122,8 @@ impl Life {
         }
     }
 
-    fn wrong(&self, court: &mut Court<'_>, what: impl FnOnce() -> String) {
+    /// Enters that its rows do not follow from each other.
+    pub(super) fn wrong(&self, court: &mut Court<'_>, what: impl FnOnce() -> String) {
         if self.is_judged {
             court.enter(Fault::Disorder, 1, self.party(), None, what);
         }

@@ -42,7 +42,7 @@ impl Verifier {
             | Event::MarkSet { uid, .. } => self.turned(place, row, *uid),
             Event::BackfillCreated { id, uid, plan, .. } => self.backfills.begin(*id, *uid, *plan),
             Event::BackfillEnded { .. } => self.backfill_ended(place, row),
-            Event::Restated { .. } => self.is_midway = false,
+            Event::Restated { from } => self.is_midway &= *from < self.begins,
             event => self.bench.rules.hear(row.at, event),
         }
     }
@@ -161,12 +161,18 @@ impl Verifier {
         }
     }
 
-    /// What is known of a firing that is not live.
-    fn stranger(&self, firing: FiringId) -> Stranger {
+    /// What is known of a firing that a row speaks of, when it is not live.
+    fn stranger(&mut self, firing: FiringId) -> Stranger {
+        if self.bench.work.knows(firing) {
+            return Stranger::Unheard;
+        }
         let is_older = self.begins_at.is_some_and(|begins_at| firing.nominal <= begins_at);
         match self.lives.get(&firing.uid) {
             Some(life) if !life.is_judged || !self.bench.scope.covers(firing.nominal) => Stranger::OutOfScope,
-            _ if is_older => Stranger::Older,
+            _ if is_older => {
+                self.bench.docket.counts.unverified += 1;
+                Stranger::Older
+            }
             _ => Stranger::Unheard,
         }
     }

@@ -258,7 +258,7 @@ impl Life {
         if was != Standing::Unknown {
             if was != standing || self.revision != version.revision || self.cursor > version.mark {
                 let before = (self.revision, self.cursor);
-                court.enter(Fault::Disorder, 1, self.party(), None, || {
+                self.wrong(court, || {
                     let (now, mark) = (standing.as_str(), instant_text(version.mark));
                     let (was, cursor) = (was.as_str(), instant_text(before.1));
                     format!(

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use campanile_core::event::{Event, Row, SkipReason};
 use campanile_core::firing::Kind;
 use campanile_core::id::LogIndex;
+use campanile_core::plan::Options;
 use campanile_core::time::{Span, Timestamp};
 use campanile_core::verify::{Scope, Verdict, Verifier};
 
@@ -22,10 +23,13 @@ fn seeds(usual: u64) -> Vec<u64> {
 }
 
 fn lived(seed: u64) -> Ledger {
+    // Every other cluster takes a moment for an outage, and lets little catch up.
+    let hasty = Options { failover_grace: Span::from_secs(1), max_catch_up: 2, instants_per_tick: 40 };
+    let options = if seed.is_multiple_of(2) { Options::default() } else { hasty };
     let mut world = World::rough(seed);
-    let wishes =
-        if seed.is_multiple_of(4) { history(&mut Dice::of(seed)) } else { wide(&mut Dice::of(seed)) };
-    world.live(&wishes);
+    world.options = options;
+    let mut dice = Dice::of(seed);
+    world.live(&if seed.is_multiple_of(4) { history(&mut dice) } else { wide(&mut dice) });
     ledger_of(&world)
 }
 
@@ -57,7 +61,7 @@ fn whatever_a_world_lives_through_is_found_clean_and_a_row_amiss_is_found() {
         }
     }
     println!("{reasons:?}; {unseen} of {tried} were beyond what rows can tell");
-    assert!(reasons.len() >= 5 || seeds(60).len() < 20, "only {reasons:?} were skipped");
+    assert!(reasons.len() == 6 || seeds(60).len() < 20, "only {reasons:?} were skipped");
     assert!(unseen * 20 <= tried, "{unseen} of {tried} changes cannot be seen");
 }
 
@@ -114,11 +118,11 @@ fn says_what_no_other_does(ledger: &[(LogIndex, Row)], place: usize) -> bool {
     let Event::Skipped { uid, reason, .. } = row.event else { return false };
     let is_of_it = |row: &&Row| row.event.uid() == Some(uid);
     let before = ledger[..place].iter().map(|(_, row)| row).filter(is_of_it);
-    let most = before.filter_map(|row| match &row.event {
+    let mut most = before.filter_map(|row| match &row.event {
         Event::Defined { definition, .. } => Some(definition.max_firings),
         _ => None,
     });
-    if reason == SkipReason::PausedGap && most.last().flatten().is_some() {
+    if reason == SkipReason::PausedGap && most.next_back().flatten().is_some() {
         return true;
     }
     let mut after = ledger[place + 1..].iter().map(|(_, row)| row).filter(is_of_it);

@@ -34,6 +34,8 @@ pub struct World {
     pub rows: Vec<Row>,
     dice: Dice,
     rough: bool,
+    /// The settings of the cluster: those of leaders that take office from here on.
+    pub options: Options,
     planner: Planner,
     now: Timestamp,
     epoch: Epoch,
@@ -61,6 +63,7 @@ impl World {
 
     fn new(dice: Dice, rough: bool) -> Self {
         Self {
+            options: Options::default(),
             machine: Machine::default(),
             log: Vec::new(),
             rows: Vec::new(),
@@ -142,7 +145,7 @@ impl World {
         let command = self.command(Body::LeaderEpoch(office));
         self.commit(command);
         self.epoch = Epoch(self.machine.applied().0);
-        self.planner = Planner::new(Options::default());
+        self.planner = Planner::new(self.options);
     }
 
     fn plan_tick(&mut self) -> Option<Command> {
