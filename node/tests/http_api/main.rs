@@ -27,3 +27,4 @@ mod schedules;
 mod secrets;
 mod tables;
 mod targets;
+mod verify;

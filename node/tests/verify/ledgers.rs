@@ -52,7 +52,7 @@ fn a_ledger_without_rows_is_clean() {
 fn a_ledger_that_begins_midway_judges_what_it_can() {
     let story = Story::told();
     let dir = tempfile::tempdir().unwrap();
-    let ledger = ledger_of(&story.rows, dir.path());
+    let mut ledger = ledger_of(&story.rows, dir.path());
     ledger.drop_prefix(story.rows[story.rows.len() / 2].position.index);
     let found = verify(OfLedger::now(ledger.reader()), Scope::default(), |_| true).unwrap();
     assert!(found.is_clean(), "{:#?}", found.verdict.offenders);
