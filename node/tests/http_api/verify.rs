@@ -35,10 +35,11 @@ async fn a_node_says_that_its_ledger_accounts_for_every_instant() {
     let other = api.get("/v1/verify?namespace=other").await.body;
     assert_eq!((&other["clean"], &other["decided"]), (&json!(true), &json!(0)));
     let later = api.get("/v1/verify?until=2026-12-01T00:30:00Z").await.body;
+    let open = (&later["clean"], &later["missing"], &later["pending"]);
     assert_eq!(
-        (&later["clean"], &later["missing"]),
-        (&json!(false), &json!(25)),
-        "nothing was decided since"
+        open,
+        (&json!(false), &json!(24), &json!(1)),
+        "nothing was decided since; the last came just now"
     );
     assert_eq!(later["offenders"][0]["nominal"], "2026-12-01T00:06:00Z", "{later:#}");
     let refused = api.get("/v1/verify?until=soon").await;
@@ -63,4 +64,25 @@ async fn as_events_it_tells_how_far_it_is_and_then_the_verdict() {
     assert!(
         before.iter().all(|(name, data)| *name == "progress" && data["rows"].as_u64() <= data["of"].as_u64())
     );
+}
+
+#[test]
+fn one_verification_runs_at_a_time_at_a_node() {
+    // The only thread for work that blocks is taken, so that the first one waits as long as the test likes.
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let api = Api::leader();
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let taken = tokio::task::spawn_blocking(move || released.recv());
+        let second = async {
+            let refused = api.get("/v1/verify").await;
+            assert_eq!(refused.problem(), (429, "rate_limited"));
+            release.send(()).unwrap();
+        };
+        let (first, ()) = tokio::join!(api.get("/v1/verify"), second);
+        assert_eq!(first.status, 200, "{}", first.text);
+        taken.await.unwrap().unwrap();
+        assert_eq!(api.get("/v1/verify").await.status, 200, "the place is free again");
+    });
 }

@@ -92,7 +92,7 @@ fn each_node_of_a_cluster_is_asked_and_one_that_is_down_is_no_proof() {
 
 #[test]
 fn one_node_with_a_hole_fails_the_whole() {
-    let node = node(&Story::told().rows[5_000..]);
+    let node = node(&Story::told().rows[2_000..]);
     let ran = cli(&["verify", "--endpoint", &node.url()]);
     assert_eq!(ran.exit, Exit::Failed, "{}{}", ran.out, ran.err);
 }
