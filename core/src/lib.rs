@@ -1,7 +1,7 @@
 //! What Campanile *is*, without a clock, a disk, a network or a task: schedules, firings, and the machine that decides.
 //!
 //! Read it bottom to top, as the modules are declared. Three pure doors lead in: [`plan`] proposes, [`machine`] decides,
-//! [`query`] shows. The same command at the same index makes the same machine, reply and events on every replica.
+//! [`query`] shows. [`verify`] judges all three by what they wrote. The same command at the same index makes the same machine, reply and events on every replica.
 //!
 //! This room must not know tokio, openraft, sled, axum, the wall clock, randomness or hash order; `clippy.toml` and
 //! `Cargo.toml` hold it to that.

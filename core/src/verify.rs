@@ -44,8 +44,9 @@ pub struct Scope {
     /// to be decided by now is missing even if nothing was written since.
     pub until: Option<Timestamp>,
     /// How long a healthy leader may take: an instant that has come is `pending` for so long, and missing after it. The time
-    /// counts from the instant, from when a leader took office, and from when one last decided something later than this,
-    /// whichever is last: after an outage a backlog is decided in parts. It excuses only instants at the end of the ledger:
+    /// counts from the instant, from when a leader took office, from the first row after a silence that is longer than this,
+    /// and from when something was last decided later than this, whichever is last: after an outage a backlog is decided in
+    /// parts. It excuses only instants at the end of the ledger:
     /// one that a later decision of its schedule has passed over is missing at once.
     pub patience: Span,
 }
@@ -83,6 +84,8 @@ pub struct Verifier {
     is_midway: bool,
     /// The time of the first row, when rows before it were dropped.
     begins_at: Option<Timestamp>,
+    /// The entry of the first row.
+    begins: LogIndex,
 }
 
 /// What judgements are made with, whatever the schedule.
@@ -122,6 +125,7 @@ impl Verifier {
             open: Vec::new(),
             is_midway: false,
             begins_at: None,
+            begins: LogIndex(0),
         }
     }
 
@@ -135,6 +139,9 @@ impl Verifier {
     /// The next row, in the order of the log. An entry is heard whole: its decisions are judged when the next one begins.
     pub fn hear(&mut self, place: Place, row: &Row) {
         if place.index != self.entry {
+            if self.bench.docket.counts.rows == 0 {
+                self.begins = place.index;
+            }
             self.close_entry();
             self.entry = place.index;
         }

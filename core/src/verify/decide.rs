@@ -27,7 +27,7 @@ impl Life {
             if part.skipped.is_some() {
                 self.judge_run(part, court);
             }
-            if self.due.is_none() && part.skipped.is_none() {
+            if self.due.is_none() && part.comes_of_a_tick() {
                 court.order.decided(part.from);
             }
             self.cursor = self.cursor.max(part.to);
@@ -93,7 +93,8 @@ impl Life {
             ));
         }
         let reason = part.skipped;
-        let allowed = self.due.map(|due| due.reason);
+        // What was decided before is told again, whatever it says.
+        let allowed = self.due.map(|due| due.reason).or(reason.filter(|_| part.from <= self.cursor));
         match reason {
             None if self.is_used_up() => Some("and the schedule had fired as often as it may".into()),
             Some(SkipReason::PausedGap) if allowed != reason => {
@@ -171,6 +172,14 @@ impl Life {
 }
 
 impl Part {
+    /// Whether a leader that was late decides so.
+    const fn comes_of_a_tick(&self) -> bool {
+        match self.skipped {
+            None | Some(SkipReason::TooLate | SkipReason::Coalesced | SkipReason::Limit) => true,
+            Some(SkipReason::PausedGap | SkipReason::Overlap | SkipReason::Superseded) => false,
+        }
+    }
+
     fn said(&self) -> String {
         self.skipped.map_or("fired".into(), |reason| format!("was skipped ({})", reason.as_str()))
     }

@@ -42,7 +42,7 @@ impl Verifier {
             | Event::MarkSet { uid, .. } => self.turned(place, row, *uid),
             Event::BackfillCreated { id, uid, plan, .. } => self.backfills.begin(*id, *uid, *plan),
             Event::BackfillEnded { .. } => self.backfill_ended(place, row),
-            Event::Restated { .. } => self.is_midway = false,
+            Event::Restated { from } => self.is_midway &= *from < self.begins,
             event => self.bench.rules.hear(row.at, event),
         }
     }

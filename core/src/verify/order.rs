@@ -19,7 +19,8 @@ pub(super) struct Order {
     epoch: Epoch,
     term: Term,
     token: Option<FencingToken>,
-    /// The last moment that excuses whoever is late: a leader took office, or one was still busy with a backlog.
+    /// The last moment that excuses whoever is late: a leader took office, was still busy with a
+    /// backlog, or wrote its first row after a silence.
     excuse: Timestamp,
     horizon: Timestamp,
 }
@@ -69,10 +70,23 @@ impl Order {
             }
             _ => {}
         }
+        self.hear_silence(row.at);
         self.place = Some(place);
         self.pass(row.at);
         if matches!(row.event, Event::LeaderEpoch { .. }) {
             self.excuse = self.excuse.max(row.at);
+        }
+    }
+
+    /// Nothing was written for longer than a leader may take: perhaps nothing was due, perhaps every node slept. Either way
+    /// what had to be decided before the silence is judged by then, and the rest has time from its end on.
+    fn hear_silence(&mut self, at: Timestamp) {
+        let is_silence = self.patience > Span::ZERO && self.place.is_some();
+        if is_silence && at.since(self.at) > self.patience {
+            if self.at > self.excuse {
+                self.horizon = self.horizon.max(self.at - self.patience);
+            }
+            self.excuse = self.excuse.max(at);
         }
     }
 

@@ -176,7 +176,9 @@ impl Docket {
         }
     }
 
-    pub(super) fn close(self, until: Timestamp, zones_differ: Option<String>) -> Verdict {
+    pub(super) fn close(mut self, until: Timestamp, zones_differ: Option<String>) -> Verdict {
+        // Decisions are judged when their entry is over, after its other rows.
+        self.offenders.sort_by_key(|offender| (offender.place.is_none(), offender.place));
         Verdict { counts: self.counts, offenders: self.offenders, until, zones_differ }
     }
 }

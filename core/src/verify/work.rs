@@ -135,21 +135,20 @@ impl Work {
 impl Live {
     fn begun(&self, lease: &Lease, at: Timestamp) -> Option<Wrong> {
         let (attempt, before) = (lease.attempt, self.attempt);
-        if self.is_running {
-            let detail = format!("began attempt {attempt} inside attempt {before}, which had not ended");
-            return Some((Fault::Disorder, detail));
-        }
-        if attempt.0 != before.0 + 1 {
-            return Some((Fault::Disorder, format!("began attempt {attempt} after attempt {before}")));
-        }
-        if lease.begun_at != at {
-            let (said, at) = (instant_text(lease.begun_at), instant_text(at));
-            return Some((Fault::Disorder, format!("began an attempt at {at} that says {said}")));
-        }
-        (at < self.not_before).then(|| {
+        let (fault, detail) = if self.is_running {
+            (Fault::Disorder, format!("began attempt {attempt} inside attempt {before}, which had not ended"))
+        } else if attempt.0 != before.0 + 1 {
+            (Fault::Disorder, format!("began attempt {attempt} after attempt {before}"))
+        } else if at < self.not_before {
             let (at, not_before) = (instant_text(at), instant_text(self.not_before));
-            (Fault::Early, format!("began attempt {attempt} at {at}, and not before {not_before} had it to"))
-        })
+            (Fault::Early, format!("began attempt {attempt} at {at}, and {not_before} had not come"))
+        } else if lease.begun_at != at {
+            let (said, at) = (instant_text(lease.begun_at), instant_text(at));
+            (Fault::Disorder, format!("began attempt {attempt} at {at} with a lease of {said}"))
+        } else {
+            return None;
+        };
+        Some((fault, detail))
     }
 
     fn settled(&self, attempt: AttemptNumber, report: Option<&Report>, outcome: Outcome) -> Option<Wrong> {

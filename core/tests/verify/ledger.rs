@@ -1,9 +1,12 @@
 //! A world's ledger with the keys of its rows, and what the verifier says of it.
 
+use std::collections::BTreeMap;
+
 use campanile_core::event::Row;
-use campanile_core::id::LogIndex;
+use campanile_core::id::{LogIndex, Run, Uid};
 use campanile_core::machine::Machine;
-use campanile_core::time::Span;
+use campanile_core::plan::Past;
+use campanile_core::time::{Span, Timestamp};
 use campanile_core::verify::{Place, Scope, Verdict, Verifier};
 
 use crate::world::World;
@@ -41,5 +44,14 @@ pub fn hear(verifier: &mut Verifier, ledger: &[(LogIndex, Row)]) {
             Place { index: *index, n: 0 }
         };
         verifier.hear(place, row);
+    }
+}
+
+/// Nothing fired before.
+pub struct NoPast;
+
+impl Past for NoPast {
+    fn runs(&self, _: Uid, _: Timestamp, _: Timestamp) -> BTreeMap<Timestamp, Run> {
+        BTreeMap::new()
     }
 }

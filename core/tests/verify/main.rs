@@ -7,7 +7,9 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, unreachable_pub, dead_code)]
 
 mod ledger;
+mod planted;
 mod sound;
+mod story;
 mod wide;
 #[path = "../world/mod.rs"]
 mod world;

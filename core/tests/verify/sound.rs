@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use campanile_core::event::{Event, Row, SkipReason};
 use campanile_core::firing::Kind;
 use campanile_core::id::LogIndex;
+use campanile_core::plan::Options;
 use campanile_core::time::{Span, Timestamp};
 use campanile_core::verify::{Scope, Verdict, Verifier};
 
@@ -22,10 +23,12 @@ fn seeds(usual: u64) -> Vec<u64> {
 }
 
 fn lived(seed: u64) -> Ledger {
-    let mut world = World::rough(seed);
-    let wishes =
-        if seed.is_multiple_of(4) { history(&mut Dice::of(seed)) } else { wide(&mut Dice::of(seed)) };
-    world.live(&wishes);
+    // Every other cluster takes a moment for an outage, and lets little catch up.
+    let hasty = Options { failover_grace: Span::from_secs(1), max_catch_up: 2, instants_per_tick: 40 };
+    let options = if seed.is_multiple_of(2) { Options::default() } else { hasty };
+    let mut world = World::rough_with(seed, options);
+    let mut dice = Dice::of(seed);
+    world.live(&if seed.is_multiple_of(4) { history(&mut dice) } else { wide(&mut dice) });
     ledger_of(&world)
 }
 
@@ -57,7 +60,7 @@ fn whatever_a_world_lives_through_is_found_clean_and_a_row_amiss_is_found() {
         }
     }
     println!("{reasons:?}; {unseen} of {tried} were beyond what rows can tell");
-    assert!(reasons.len() >= 5 || seeds(60).len() < 20, "only {reasons:?} were skipped");
+    assert!(reasons.len() == 6 || seeds(60).len() < 20, "only {reasons:?} were skipped");
     assert!(unseen * 20 <= tried, "{unseen} of {tried} changes cannot be seen");
 }
 

@@ -134,7 +134,9 @@ impl World {
         }
         assert_eq!(before.position, step.after, "a step goes on where the one before it ended");
         self.steps += 1;
-        let definition = self.machine.schedule(before.uid).expect("it runs").definition.clone();
+        // The end of its last backfill may be the end of a schedule.
+        let Some(schedule) = self.machine.schedule(before.uid) else { return };
+        let definition = schedule.definition.clone();
         let series = self.planner.series(&self.machine, &definition).expect("a good spec");
         let next = |at: &Timestamp| series.next(*at).map(|occurrence| occurrence.at);
         let part = std::iter::successors(next(&step.after), next).take_while(|at| *at <= step.to);

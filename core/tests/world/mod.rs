@@ -34,6 +34,7 @@ pub struct World {
     pub rows: Vec<Row>,
     dice: Dice,
     rough: bool,
+    options: Options,
     planner: Planner,
     now: Timestamp,
     epoch: Epoch,
@@ -59,8 +60,14 @@ impl World {
         Self::new(Dice::of(seed ^ 2), true)
     }
 
+    /// A rough one whose cluster has these settings.
+    pub fn rough_with(seed: u64, options: Options) -> Self {
+        Self { options, ..Self::rough(seed) }
+    }
+
     fn new(dice: Dice, rough: bool) -> Self {
         Self {
+            options: Options::default(),
             machine: Machine::default(),
             log: Vec::new(),
             rows: Vec::new(),
@@ -142,7 +149,7 @@ impl World {
         let command = self.command(Body::LeaderEpoch(office));
         self.commit(command);
         self.epoch = Epoch(self.machine.applied().0);
-        self.planner = Planner::new(Options::default());
+        self.planner = Planner::new(self.options);
     }
 
     fn plan_tick(&mut self) -> Option<Command> {
