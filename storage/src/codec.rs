@@ -5,12 +5,17 @@
 //! chooses the type by the schema; an unknown one is an error and never a guess.
 //!
 //! The configuration is bincode's `legacy` (fixed-width little-endian integers): `wincode` writes the same bytes, which
-//! is the way out should bincode stay unmaintained. Events alone are written in its `standard` form (integers in as few
-//! bytes as they need): a ledger holds ten of them where a log holds one, for as long as retention says. A struct that was written once is frozen: a new field means a new
+//! is the way out should bincode stay unmaintained. Events alone have a form of their own, [`compact`]: the ledger keeps them
+//! for as long as retention says, and they are most of what a node has on its disk. A struct that was written once is frozen: a new field means a new
 //! struct under a new schema number. Golden bytes guard that, one test a format.
 
+mod compact;
 mod kind;
 
+use bincode::{
+    config::{Configuration, Fixint, LittleEndian},
+    serde::decode_from_slice,
+};
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use kind::Kind;
@@ -119,13 +124,16 @@ pub fn encode_into<T: Serialize + ?Sized>(
     bytes.push(kind as u8);
     bytes.extend_from_slice(&schema.to_le_bytes());
     let written = match kind {
-        Kind::Event => bincode::serde::encode_into_std_write(value, bytes, bincode::config::standard()),
-        _ => bincode::serde::encode_into_std_write(value, bytes, bincode::config::legacy()),
+        Kind::Event => compact::write(bytes, value).map_err(|error| error.to_string()),
+        _ => bincode::serde::encode_into_std_write(value, bytes, bincode::config::legacy())
+            .map(drop)
+            .map_err(|error| error.to_string()),
     };
+    let size = bytes.len() - before - HEADER;
     let failure = match written {
-        Ok(size) if size <= kind.limit() => return Ok(()),
-        Ok(size) => CodecError::TooLarge { kind, bytes: size },
-        Err(error) => CodecError::Unencodable { kind, why: error.to_string() },
+        Ok(()) if size <= kind.limit() => return Ok(()),
+        Ok(()) => CodecError::TooLarge { kind, bytes: size },
+        Err(why) => CodecError::Unencodable { kind, why },
     };
     bytes.truncate(before);
     Err(failure)
@@ -158,25 +166,21 @@ impl<'a> Frame<'a> {
     /// # Errors
     /// [`CodecError::Malformed`], [`CodecError::Trailing`].
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, CodecError> {
-        let decoded = match self.kind {
-            Kind::Image => bincode::serde::decode_from_slice(
-                self.body,
-                bincode::config::legacy().with_limit::<IMAGE_LIMIT>(),
-            ),
-            Kind::Event => bincode::serde::decode_from_slice(
-                self.body,
-                bincode::config::standard().with_limit::<BODY_LIMIT>(),
-            ),
-            _ => bincode::serde::decode_from_slice(
-                self.body,
-                bincode::config::legacy().with_limit::<BODY_LIMIT>(),
-            ),
-        };
-        match decoded {
-            Ok((value, read)) if read == self.body.len() => Ok(value),
-            Ok((_, read)) => Err(CodecError::Trailing { kind: self.kind, left: self.body.len() - read }),
-            Err(error) => Err(CodecError::Malformed { kind: self.kind, why: error.to_string() }),
+        let (value, read) = self.read().map_err(|why| CodecError::Malformed { kind: self.kind, why })?;
+        if read == self.body.len() {
+            return Ok(value);
         }
+        Err(CodecError::Trailing { kind: self.kind, left: self.body.len() - read })
+    }
+
+    fn read<T: DeserializeOwned>(&self) -> Result<(T, usize), String> {
+        const PLAIN: Configuration<LittleEndian, Fixint> = bincode::config::legacy();
+        let decoded = match self.kind {
+            Kind::Event => return compact::read(self.body).map_err(|error| error.to_string()),
+            Kind::Image => decode_from_slice(self.body, PLAIN.with_limit::<IMAGE_LIMIT>()),
+            _ => decode_from_slice(self.body, PLAIN.with_limit::<BODY_LIMIT>()),
+        };
+        decoded.map_err(|error| error.to_string())
     }
 
     /// The error for a schema that the reader does not know.
@@ -218,147 +222,4 @@ pub fn decode<T: DeserializeOwned>(kind: Kind, schema: u16, bytes: &[u8]) -> Res
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use std::collections::BTreeMap;
-
-    use serde::Deserialize;
-
-    use super::*;
-
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    enum Shape {
-        Dot,
-        Line(u16),
-        Box { wide: u32, high: u32 },
-    }
-
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Everything {
-        small: u8,
-        word: u16,
-        wide: u64,
-        signed: i64,
-        flag: bool,
-        text: String,
-        none: Option<u32>,
-        some: Option<u32>,
-        list: Vec<u16>,
-        map: BTreeMap<String, u8>,
-        shapes: (Shape, Shape, Shape),
-    }
-
-    fn everything() -> Everything {
-        Everything {
-            small: 1,
-            word: 0x0203,
-            wide: 4,
-            signed: -2,
-            flag: true,
-            text: "hé".into(),
-            none: None,
-            some: Some(5),
-            list: vec![6, 7],
-            map: BTreeMap::from([("k".into(), 8)]),
-            shapes: (Shape::Dot, Shape::Line(9), Shape::Box { wide: 10, high: 11 }),
-        }
-    }
-
-    #[test]
-    fn every_type_has_its_golden_bytes() {
-        let hex: String = encode(Kind::Command, 0x0102, &everything())
-            .unwrap()
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect();
-        let golden = concat!(
-            "04",
-            "0201",
-            "01",
-            "0302",
-            "0400000000000000",
-            "feffffffffffffff",
-            "01",
-            "0300000000000000",
-            "68c3a9",
-            "00",
-            "0105000000",
-            "0200000000000000",
-            "0600",
-            "0700",
-            "0100000000000000",
-            "0100000000000000",
-            "6b",
-            "08",
-            "00000000",
-            "01000000",
-            "0900",
-            "02000000",
-            "0a000000",
-            "0b000000",
-        );
-        assert_eq!(hex, golden);
-    }
-
-    #[test]
-    fn the_numbers_of_the_kinds_never_change() {
-        let numbers: Vec<u8> = Kind::ALL.iter().map(|kind| *kind as u8).collect();
-        assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-        assert_eq!(Kind::from_number(7), Some(Kind::Wire));
-        assert_eq!(Kind::from_number(0), None);
-    }
-
-    #[test]
-    fn what_was_encoded_decodes() {
-        let bytes = encode(Kind::Event, 7, &everything()).unwrap();
-        let frame = open(Kind::Event, &bytes).unwrap();
-        assert_eq!(frame.schema(), 7);
-        assert_eq!(frame.decode::<Everything>().unwrap(), everything());
-    }
-
-    #[test]
-    fn a_wrong_kind_and_an_unknown_one_and_an_unknown_schema_are_told_apart() {
-        let mut bytes = encode(Kind::Vote, 1, &5_u64).unwrap();
-        assert_eq!(
-            decode::<u64>(Kind::Image, 1, &bytes),
-            Err(CodecError::WrongKind { expected: Kind::Image, found: Kind::Vote })
-        );
-        assert_eq!(
-            decode::<u64>(Kind::Vote, 2, &bytes),
-            Err(CodecError::UnknownSchema { kind: Kind::Vote, schema: 1 })
-        );
-        bytes[0] = 200;
-        assert_eq!(
-            decode::<u64>(Kind::Vote, 1, &bytes),
-            Err(CodecError::UnknownKind { expected: Kind::Vote, found: 200 })
-        );
-        assert_eq!(open(Kind::Vote, &bytes[..2]), Err(CodecError::Short { kind: Kind::Vote, bytes: 2 }));
-    }
-
-    #[test]
-    fn bytes_left_over_or_missing_are_errors() {
-        let mut bytes = encode(Kind::Vote, 1, &5_u64).unwrap();
-        bytes.push(0);
-        assert_eq!(
-            decode::<u64>(Kind::Vote, 1, &bytes),
-            Err(CodecError::Trailing { kind: Kind::Vote, left: 1 })
-        );
-        bytes.truncate(9);
-        assert!(matches!(decode::<u64>(Kind::Vote, 1, &bytes), Err(CodecError::Malformed { .. })));
-    }
-
-    #[test]
-    fn a_length_that_lies_is_refused_before_anything_is_allocated() {
-        let mut bytes = encode(Kind::Command, 1, "text").unwrap();
-        bytes[HEADER..HEADER + 8].copy_from_slice(&(1_u64 << 62).to_le_bytes());
-        assert!(matches!(decode::<String>(Kind::Command, 1, &bytes), Err(CodecError::Malformed { .. })));
-    }
-
-    #[test]
-    fn a_value_that_no_reader_would_accept_is_not_written() {
-        let mut bytes = b"before".to_vec();
-        let failed = encode_into(&mut bytes, Kind::Wire, 1, &vec![0_u8; BODY_LIMIT]);
-        assert_eq!(failed, Err(CodecError::TooLarge { kind: Kind::Wire, bytes: BODY_LIMIT + 8 }));
-        assert_eq!(bytes, b"before");
-    }
-}
+mod tests;

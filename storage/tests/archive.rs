@@ -21,6 +21,41 @@ fn rows(before: Hash, indexes: std::ops::Range<u64>) -> Vec<Row> {
     chained.collect()
 }
 
+/// An archive with an image and two rows, as version 1 writes it.
+const GOLDEN: &[&str] = &[
+    // magic, version
+    "434d50415243480a",
+    "0100",
+    // note: kind, length, checksum, payload
+    "01040000003a1520ef",
+    "6e6f7465",
+    // covered: kind, length, checksum, payload
+    "02020000005ded8895",
+    "6174",
+    // image: kind, length, checksum, payload
+    "03050000008594b341",
+    "696d616765",
+    // base: kind, length, checksum, payload
+    "042d0000001fa7270c",
+    "01060000000000000003000000090909090909090909090909090909092800000000000000a00f000000000000",
+    // rows: kind, length, checksum, payload
+    "053a000000023dfc25",
+    "ac02",
+    "00",
+    "f23327b4f67452aad2e7fec3d6a34438",
+    "09",
+    "726f77203330302e30",
+    "ac02",
+    "01",
+    "d004874509b38ced048e0cbb7361adcb",
+    "09",
+    "726f77203330302e31",
+    // end (head, sum): kind, length, checksum, payload
+    "064d000000015b7477",
+    "012c0100000000000001000000d004874509b38ced048e0cbb7361adcb2a00000000000000cd0f000000000000",
+    "6883c22cfb708e4757707a2fb98ee1cfeca4471e1da7e5129489c7a909f2b854",
+];
+
 fn base() -> Head {
     Head { position: Some(Position::new(6, 3)), hash: [9; 16], rows: 40, bytes: 4_000 }
 }
@@ -74,6 +109,17 @@ fn what_was_written_reads_back() {
     let head = archive.head();
     assert_eq!((head.position, head.rows), (Some(Position::new(11, 1)), 50));
     assert_eq!(archive.offset(), bytes.len() as u64);
+}
+
+#[test]
+fn an_archive_has_the_bytes_it_always_had() {
+    let mut archive = ArchiveWriter::begin(Vec::new(), b"note").unwrap();
+    archive.image(b"at", b"image").unwrap();
+    archive.base(base()).unwrap();
+    archive.rows(&rows([9; 16], 300..301)).unwrap();
+    let bytes = archive.end().unwrap();
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(hex, GOLDEN.concat());
 }
 
 #[test]

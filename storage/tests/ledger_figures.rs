@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use campanile_storage::{
+    archive::{ArchiveReader, ArchiveWriter},
     history::{History, Indexer, Key, Order, Window},
     image::Images,
     ledger::{Ledger, Options, Row, verify_chain},
@@ -69,6 +70,27 @@ fn appending_reading_and_indexing_are_measured() {
     }
     rate("rows read in pages of 1,000", rows, start);
     assert!(read >= rows);
+    let start = Instant::now();
+    let (mut scan, mut scanned) = (reader.scan(), 0);
+    while let Some(next) = scan.next_row().unwrap() {
+        scanned += u64::from(next.flaw.is_none());
+    }
+    assert_eq!(scanned, rows);
+    rate("rows scanned and checked", rows, start);
+    let start = Instant::now();
+    let mut archive = ArchiveWriter::begin(Vec::new(), b"").unwrap();
+    let mut scan = reader.scan();
+    archive.base(scan.base()).unwrap();
+    while let Some(next) = scan.next_row().unwrap() {
+        archive.rows(std::slice::from_ref(&next.row)).unwrap();
+    }
+    let archived = archive.end().unwrap();
+    rate("rows put into an archive", rows, start);
+    let start = Instant::now();
+    let mut archive = ArchiveReader::open(&archived[..]).unwrap();
+    while archive.next_row().unwrap().is_some() {}
+    assert_eq!(archive.head(), head);
+    rate("rows of an archive checked", rows, start);
     let start = Instant::now();
     let placed = reader.read_placed(None, 10_000, usize::MAX).unwrap();
     placed.iter().for_each(|(row, place)| assert!(reader.get(row.position, *place).unwrap().is_some()));

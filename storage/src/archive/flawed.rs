@@ -47,9 +47,9 @@ pub enum Fault {
         at(.stated.position), .stated.rows, at(.found.position), .found.rows)]
     End {
         /// The head that the end frame states.
-        stated: Head,
+        stated: Box<Head>,
         /// The head behind the rows that were read.
-        found: Head,
+        found: Box<Head>,
     },
     /// The sum over the whole file is another one.
     #[error("the sum over the whole file differs")]

@@ -173,7 +173,7 @@ impl<R: Read> ArchiveReader<R> {
             return Err(Fault::Sum);
         }
         if stated != self.head {
-            return Err(Fault::End { stated, found: self.head });
+            return Err(Fault::End { stated: Box::new(stated), found: Box::new(self.head) });
         }
         if self.input.more()? {
             return Err(Fault::Trailing);

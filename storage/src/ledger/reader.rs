@@ -91,7 +91,7 @@ impl LedgerReader {
     /// Every row that the files hold now, from `base` to `head`, front to back and checked. What is appended, cut or dropped
     /// meanwhile changes nothing about it.
     pub fn scan(&self) -> Scan {
-        Scan::new(self.shared.view())
+        Scan::new(&self.shared.view())
     }
 
     /// The row at `position` if its record lies at `place`; `None` when something else lies there, or nothing.

@@ -42,7 +42,7 @@ pub struct Scanned {
 }
 
 impl Scan {
-    pub(crate) fn new(view: View) -> Self {
+    pub(crate) fn new(view: &View) -> Self {
         let later: VecDeque<_> = view.segments.iter().cloned().collect();
         let base = later[0].before;
         let (end, floor) = (view.head, view.floor);

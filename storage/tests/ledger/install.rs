@@ -138,3 +138,22 @@ fn names(dir: &Path) -> Vec<String> {
     names.sort();
     names
 }
+
+#[test]
+fn an_entry_that_comes_in_pages_makes_the_records_that_its_owner_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut peer = open(&dir.path().join("peer"));
+    fill(&mut peer, 1..10);
+    for index in 10..15 {
+        peer.append(index, &(0..200).map(|n| body(index, n)).collect::<Vec<_>>()).unwrap();
+    }
+    fill(&mut peer, 15..20);
+    let ours = dir.path().join("ours");
+    let mut ledger = open(&ours);
+    // 33 rows a page: most pages end within a record.
+    let staged = receive(&peer, &ours);
+    assert_eq!(ledger.adopt(staged).unwrap(), peer.head());
+    assert_eq!(all_rows(&ledger), all_rows(&peer));
+    drop(ledger);
+    assert_eq!(verify_chain(&ours).unwrap(), peer.head());
+}

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout)]
 
 mod append;
+mod bytes;
 mod cut;
 mod damage;
+mod full;
 mod golden;
 mod install;
 mod kill;
