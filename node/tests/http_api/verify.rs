@@ -73,7 +73,7 @@ fn one_verification_runs_at_a_time_at_a_node() {
         tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
     runtime.block_on(async {
         let api = Api::leader();
-        let (release, released) = std::sync::mpsc::channel::<()>();
+        let (release, released) = std::sync::mpsc::sync_channel::<()>(1);
         let taken = tokio::task::spawn_blocking(move || released.recv());
         let second = async {
             let refused = api.get("/v1/verify").await;
