@@ -1,5 +1,7 @@
 //! Schedules as they stood: what is told as of an entry is what was told when that entry was the last one.
 
+#![allow(clippy::print_stdout)]
+
 use campanile_core::attempt::Verdict;
 use campanile_core::command::{Body, Restate};
 use campanile_core::time::Span;

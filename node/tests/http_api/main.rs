@@ -32,3 +32,4 @@ mod stream_client;
 mod tables;
 mod targets;
 mod timeline;
+mod verify;

@@ -1,9 +1,9 @@
 //! `campanile verify FILE`: offline, with an exit code for scripts and a table for people.
 
 use campanile::cli::Exit;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::cli_support::cli;
+use crate::cli_support::{Answer, Asked, Node, answer, cli, dead_url};
 use crate::export;
 use crate::story::Story;
 
@@ -51,4 +51,48 @@ fn what_is_no_archive_is_refused_with_what_to_do() {
     assert_eq!(cut.exit, Exit::Failed, "{}", cut.err);
     let missing = cli(&["verify", "/nonexistent/ledger"]);
     assert_eq!(missing.exit, Exit::Usage);
+}
+
+/// A node of a cluster of which the other one is down: it answers with the verdict on an export.
+fn node(rows: &'static [campanile_storage::ledger::Row]) -> Node {
+    let dead = dead_url();
+    Node::start(move |asked: &Asked| {
+        let own = format!("http://{}", asked.header("host").unwrap());
+        if asked.path == "/v1/cluster" {
+            let nodes = json!([{"id": 1, "api_address": own}, {"id": 2, "api_address": dead}]);
+            return answer(200, json!({ "nodes": nodes }));
+        }
+        assert_eq!(
+            (&*asked.path, asked.header("accept").as_deref()),
+            ("/v1/verify", Some("text/event-stream"))
+        );
+        let verdict = crate::verdict(export(rows), campanile_core::verify::Scope::default());
+        let verdict = serde_json::to_string(&verdict).unwrap();
+        let body =
+            format!("event: progress\ndata: {{\"rows\":1,\"of\":2}}\n\nevent: verdict\ndata: {verdict}\n\n");
+        let headers = vec![("content-type", "text/event-stream".to_owned())];
+        Answer { status: 200, headers, body }
+    })
+}
+
+#[test]
+fn each_node_of_a_cluster_is_asked_and_one_that_is_down_is_no_proof() {
+    let node = node(&Story::told().rows);
+    let url = node.url();
+    let all = cli(&["verify", "--endpoint", &url, "-n", "a"]);
+    assert_eq!(all.exit, Exit::Unreachable, "{}{}", all.out, all.err);
+    assert!(all.out.contains("every instant is accounted for"), "{}", all.out);
+    assert!(all.err.contains("not verified:"), "{}", all.err);
+    assert_eq!(node.lines(), ["GET /v1/cluster?consistency=stale", "GET /v1/verify?namespace=a"]);
+    let one = cli(&["verify", "--server", &url, "-o", "json"]);
+    assert_eq!(one.exit, Exit::Done, "{}{}", one.out, one.err);
+    let verdicts: Value = serde_json::from_str(&one.out).unwrap();
+    assert_eq!((&verdicts[0]["clean"], verdicts.as_array().unwrap().len()), (&Value::Bool(true), 1));
+}
+
+#[test]
+fn one_node_with_a_hole_fails_the_whole() {
+    let node = node(&Story::told().rows[2_000..]);
+    let ran = cli(&["verify", "--endpoint", &node.url()]);
+    assert_eq!(ran.exit, Exit::Failed, "{}{}", ran.out, ran.err);
 }

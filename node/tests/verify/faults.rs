@@ -123,10 +123,10 @@ const FAULTS: &[(&str, Plant)] = &[
     }),
     ("two firings of one schedule swapped", |rows| {
         let uid = Story::told().uid("a/steady");
-        let ((one, _), (other, later)) = (fired(rows, uid, 50), fired(rows, uid, 60));
+        let ((one, earlier), (other, _)) = (fired(rows, uid, 50), fired(rows, uid, 60));
         let (first, second) = (rows[one].body.clone(), rows[other].body.clone());
         (rows[one].body, rows[other].body) = (second, first);
-        Planted { fault: "early", nominal: Some(later), from: one }
+        Planted { fault: "doubled", nominal: Some(earlier), from: one }
     }),
     ("the order of two entries swapped", |rows| {
         let place = first(rows, 2_000, |event| matches!(event, Event::Fired { .. }));
