@@ -68,11 +68,14 @@ impl Service {
     ) -> Result<Explanation, Problem> {
         let now = self.now().max(machine.clock());
         let at = at.unwrap_or(now);
-        let account = self.records().account(machine, name, at)?.ok_or_else(|| never_was(name))?;
+        let mut account = self.records().account(machine, name, at)?.ok_or_else(|| never_was(name))?;
         let nominal = match &account.definition {
             Some(in_force) => Nominal::of(&in_force.definition, machine, at, &mut self.planner()),
             None => Nominal::default(),
         };
+        // A run of skips is told by its ends: what lies between them and is no instant was not skipped.
+        let is_inside = |skip: &Skip| nominal.is != Some(false) || at == skip.from || at == skip.to;
+        account.skip = account.skip.take().filter(is_inside);
         let english = account.definition.as_ref().map_or_else(String::new, |in_force| {
             let definition = &in_force.definition;
             english::describe(&definition.specs, &definition.exclude, self.planner().texts())

@@ -79,7 +79,7 @@ fn minute(minutes: u32) -> String {
     format!("2026-12-01T{:02}:{:02}:00Z", minutes / 60, minutes % 60)
 }
 
-fn daily(time: &str, more: Value) -> Value {
+fn daily(time: &str, more: &Value) -> Value {
     let mut spec = json!({"cron": time, "time_zone": "Europe/Berlin"});
     spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     schedule(&json!([spec]))

@@ -35,12 +35,7 @@ pub(super) fn paragraph(case: &Case<'_>, hops: &[Hop]) -> String {
             when(case.account.known_since)
         )),
         Verdict::Unaccounted => unaccounted(case, &mut told),
-        Verdict::Unknown => told.push(format!(
-            "Whether {} was due at {} cannot be told here: {}. Nothing was decided for that instant.",
-            case.name,
-            when(case.at),
-            case.nominal.trouble.as_deref().unwrap_or("its definition is not known any more")
-        )),
+        Verdict::Unknown => told.push(unknown(case)),
     }
     told.join(" ")
 }
@@ -161,6 +156,20 @@ fn undecided(case: &Case<'_>, told: &mut Vec<String>) {
         None => "The leader is on its way to it.".to_owned(),
     });
     told.extend(case.in_force());
+}
+
+fn unknown(case: &Case<'_>) -> String {
+    let (name, at) = (case.name, when(case.at));
+    if !case.account.searched {
+        return format!(
+            "What became of {name} at {at} was not found: too much of it has fired since then to look at all of it here. Ask \
+             for its firings around that instant."
+        );
+    }
+    let why = case.nominal.trouble.as_deref().unwrap_or("its definition is not known any more");
+    format!(
+        "Whether {name} was due at {at} cannot be told here: {why}. Nothing was decided for that instant."
+    )
 }
 
 fn unaccounted(case: &Case<'_>, told: &mut Vec<String>) {

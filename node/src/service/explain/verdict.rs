@@ -36,7 +36,7 @@ pub(super) enum Verdict {
     Forgotten,
     /// Nothing accounts for it.
     Unaccounted,
-    /// The definition cannot be evaluated here.
+    /// The definition cannot be evaluated here, or too much lies around the instant to look at.
     Unknown,
 }
 
@@ -108,6 +108,7 @@ fn of_nominal(case: &Case<'_>) -> Verdict {
     match case.mark_now {
         _ if at > case.now => Verdict::Planned,
         Some(mark) if mark < at => Verdict::Undecided,
+        _ if !account.searched => Verdict::Unknown,
         _ => Verdict::Unaccounted,
     }
 }

@@ -45,6 +45,8 @@ pub(in crate::service) struct Account {
     pub(in crate::service) held_by: Option<(FiringId, Timestamp)>,
     /// The run of skips that covers it.
     pub(in crate::service) skip: Option<Skip>,
+    /// Whether every run of skips that may cover it was looked at.
+    pub(in crate::service) searched: bool,
     /// Everything up to here had been decided before.
     pub(in crate::service) mark: Option<Timestamp>,
     /// The gap between leaders between the instant and its decision.
@@ -142,7 +144,8 @@ impl Records {
         let then = self.last_until(changes_of(uid), at)?;
         let firings = telling.firings_at(uid, at)?;
         let is_planned = |firing: &Firing| matches!(&*firing.kind, "scheduled" | "catch_up");
-        let skip = if firings.iter().any(is_planned) { None } else { telling.skip_over(uid, at)? };
+        let (skip, searched) =
+            if firings.iter().any(is_planned) { (None, true) } else { telling.skip_over(uid, at)? };
         let decided =
             firings.first().map(|firing| &firing.decided).or(skip.as_ref().map(|skip| &skip.decided));
         let (index, decided_at) =
@@ -167,6 +170,7 @@ impl Records {
             definition,
             firings,
             skip,
+            searched,
         }))
     }
 }

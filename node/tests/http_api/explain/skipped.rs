@@ -25,6 +25,9 @@ async fn one_that_was_missed_for_too_long_names_the_window_and_what_made_it_late
     .await;
     assert_eq!((&told["skipped"]["count"], &told["skipped"]["lateness_ms"]), (&json!(58), &json!(3_180_000)));
     assert_eq!(told["nominal"], true);
+    let between =
+        says(&api, "a/b", "2026-12-01T00:07:30Z", "not_nominal", &["that is no instant of its specs"]).await;
+    assert_eq!(between["skipped"], Value::Null);
 }
 
 #[tokio::test]

@@ -46,9 +46,9 @@ async fn exclusions_and_windows_are_named() {
 #[tokio::test]
 async fn daylight_saving_is_told_of_what_it_moved_and_left_out() {
     let api = Api::leader();
-    put(&api, "a/moved", &daily("30 2 * * *", json!({}))).await;
-    put(&api, "a/skips", &daily("30 2 * * *", json!({"dst_gap": "skip"}))).await;
-    put(&api, "a/second", &daily("30 2 * * *", json!({"dst_overlap": "second"}))).await;
+    put(&api, "a/moved", &daily("30 2 * * *", &json!({}))).await;
+    put(&api, "a/skips", &daily("30 2 * * *", &json!({"dst_gap": "skip"}))).await;
+    put(&api, "a/second", &daily("30 2 * * *", &json!({"dst_overlap": "second"}))).await;
     // 2027-03-28: 02:00 to 03:00 does not exist in Berlin; 2027-10-31: it exists twice.
     let forward = "The clocks of Europe/Berlin went forward around then, and the wall time that the specs name did not exist:";
     let moved = format!("{forward} it was due at 2027-03-28T01:00:00Z, the first instant after the gap.");

@@ -41,11 +41,11 @@ impl Telling<'_> {
         Ok(firings)
     }
 
-    /// The run of skips that covers an instant.
-    pub(super) fn skip_over(&mut self, uid: Uid, at: Timestamp) -> Result<Option<Skip>, Problem> {
+    /// The run of skips that covers an instant, and whether all that may cover it were looked at.
+    pub(super) fn skip_over(&mut self, uid: Uid, at: Timestamp) -> Result<(Option<Skip>, bool), Problem> {
         let (mut read, mut found) = (0, None);
         let from = Window { after: Some(at.as_millis() - 1), before: None };
-        self.pass(uid, from, Order::Ascending, |telling, entry| {
+        let whole = self.pass(uid, from, Order::Ascending, |telling, entry| {
             if entry.key.run != rows::SKIPS {
                 return Ok(Walk::On);
             }
@@ -55,7 +55,8 @@ impl Telling<'_> {
             found = covers.then_some(*entry);
             Ok(if covers || read == READ { Walk::Enough } else { Walk::On })
         })?;
-        found.map(|entry| self.skip_of(&entry)).transpose().map(Option::flatten)
+        let skip = found.map(|entry| self.skip_of(&entry)).transpose()?.flatten();
+        Ok((skip, whole && read < READ))
     }
 
     fn skip_of(&mut self, entry: &Entry) -> Result<Option<Skip>, Problem> {
@@ -208,14 +209,14 @@ impl Telling<'_> {
         Ok(found)
     }
 
-    /// Goes through the keys of a schedule in a window, at most [`PASSED`] of them.
+    /// Goes through the keys of a schedule in a window, at most [`PASSED`] of them; `false` when there were more.
     fn pass<'b>(
         &'b self,
         uid: Uid,
         window: Window,
         order: Order,
         mut look: impl FnMut(&'b Self, &Entry) -> Result<Walk, Problem>,
-    ) -> Result<(), Problem> {
+    ) -> Result<bool, Problem> {
         let (mut last, mut passed) = (None::<Entry>, 0);
         while passed < PASSED {
             let history = self.records.history();
@@ -226,16 +227,16 @@ impl Telling<'_> {
             let entries = found.map_err(|wrong| rebuilding(&wrong))?;
             for entry in &entries {
                 if look(self, entry)? == Walk::Enough {
-                    return Ok(());
+                    return Ok(true);
                 }
             }
             passed += entries.len();
             last = entries.last().copied();
             if entries.len() < BATCH {
-                break;
+                return Ok(true);
             }
         }
-        Ok(())
+        Ok(false)
     }
 }
 
