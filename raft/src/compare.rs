@@ -139,9 +139,8 @@ impl Comparer {
     /// hashes that differ once differ ever after, so halving finds it.
     async fn bisect(&self, witness: (u64, Peer), from: u64, to: u64) -> (Option<u64>, u64) {
         let (mut agreed, mut differs) = (from, to);
-        match self.is_alike(&witness, from).await {
-            Some(false) => return (None, from),
-            Some(true) | None => {}
+        if self.is_alike(&witness, from).await == Some(false) {
+            return (None, from);
         }
         while differs - agreed > 1 {
             let middle = agreed + (differs - agreed) / 2;
