@@ -3,9 +3,10 @@
 //! What retention hides counts here, as long as a file holds it: a comparison is about what was written.
 
 use super::{
-    position::{Hash, Head, Position, Row},
+    cursor::Cursor,
+    position::{Hash, Head, Position},
     reader::LedgerReader,
-    segment::{Cursor, Segment},
+    segment::Segment,
     shared::View,
 };
 use crate::Trouble;
@@ -52,20 +53,6 @@ impl LedgerReader {
             Within::Segment(segment) => head_up_to(segment, limit),
             Within::Dropped => Ok(view.segments[0].before),
         })
-    }
-
-    /// As `read`, with the rows that retention hides and a file still holds: for a copy.
-    ///
-    /// # Errors
-    /// As `read`.
-    pub fn read_held(
-        &self,
-        after: Option<Position>,
-        limit: usize,
-        max_bytes: usize,
-    ) -> Result<Vec<Row>, Trouble> {
-        let rows = self.held_behind(after, limit, max_bytes)?;
-        Ok(rows.into_iter().map(|(row, _)| row).collect())
     }
 }
 

@@ -184,16 +184,6 @@ impl LedgerReader {
         Ok(rows.first().filter(|(row, _)| row.position == position).map(|(row, _)| row.hash))
     }
 
-    /// As `read_placed`, with what retention hides.
-    pub(crate) fn held_behind(
-        &self,
-        after: Option<Position>,
-        limit: usize,
-        max_bytes: usize,
-    ) -> Result<Vec<(Row, Place)>, Trouble> {
-        self.steady(|view| rows_behind(view, after, limit, max_bytes))
-    }
-
     pub(crate) fn view(&self) -> View {
         self.shared.view()
     }
