@@ -81,12 +81,6 @@ impl Records {
         Self { ledger, indexer }
     }
 
-    /// The ledger itself.
-    #[must_use]
-    pub fn reader(&self) -> LedgerReader {
-        self.ledger.clone()
-    }
-
     /// Rows in the order of the log.
     ///
     /// # Errors

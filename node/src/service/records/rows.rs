@@ -7,9 +7,9 @@ use campanile_core::time::Timestamp;
 use campanile_storage::Kind;
 use campanile_storage::codec;
 use campanile_storage::history::Key;
-use campanile_storage::ledger::{Position, Row};
+use campanile_storage::ledger::{LedgerReader, Position, Row};
 
-use super::places;
+use super::{Records, places};
 use crate::problem::{Code, Problem};
 use crate::wire::ledger::Row as ShownRow;
 
@@ -100,6 +100,14 @@ pub fn read_row(row: &Row) -> Result<CoreRow, Problem> {
     codec::decode(Kind::Event, SCHEMA, &row.body).map_err(|wrong| {
         Problem::new(Code::Internal, format!("row {} of the ledger cannot be read: {wrong}", row.position))
     })
+}
+
+impl Records {
+    /// The ledger itself.
+    #[must_use]
+    pub fn reader(&self) -> LedgerReader {
+        self.ledger.clone()
+    }
 }
 
 /// A row as an answer.
