@@ -195,7 +195,7 @@ impl Open {
         let Ok(Ok(Some(piece))) = tokio::time::timeout(HEARD_WITHIN, self.response.chunk()).await else {
             return Ok(false);
         };
-        self.parser.feed(&piece, &mut self.messages).map_err(|why| foreign(why))?;
+        self.parser.feed(&piece, &mut self.messages).map_err(foreign)?;
         if !self.messages.is_empty() {
             *waits = Waits::default();
         }

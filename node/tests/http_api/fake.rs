@@ -325,15 +325,6 @@ impl Api {
         self.send(request.body(HttpBody::from(body.to_owned())).unwrap()).await
     }
 
-    /// Asks for an answer that is read as it comes.
-    pub(crate) async fn open(&self, path: &str, headers: &[(&str, &str)]) -> axum::response::Response {
-        let mut request = Request::builder().uri(path);
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        self.router.clone().oneshot(request.body(HttpBody::empty()).unwrap()).await.unwrap()
-    }
-
     pub(crate) async fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, &[], "").await
     }

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use axum::body::BodyDataStream;
+use axum::body::{Body, BodyDataStream};
+use axum::http::Request;
 use axum::response::Response;
 use campanile::service::stream::{BEHIND, STREAMS};
 use campanile_core::time::Span;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
+use tower::ServiceExt;
 
 use crate::fake::{Api, SILENCE, minutely};
 
@@ -66,6 +68,17 @@ impl Reader {
             rows.push(row);
         }
         rows
+    }
+}
+
+impl Api {
+    /// Asks for an answer that is read as it comes.
+    pub(crate) async fn open(&self, path: &str, headers: &[(&str, &str)]) -> Response {
+        let mut request = Request::builder().uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
     }
 }
 
