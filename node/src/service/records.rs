@@ -7,6 +7,7 @@ mod attempt;
 pub(super) mod changes;
 pub(super) mod counted;
 pub(super) mod follow;
+mod cursor;
 pub(super) mod instant;
 mod outages;
 mod past;
@@ -29,15 +30,16 @@ use campanile_core::id::{Run, Uid};
 use campanile_core::machine::Machine;
 use campanile_core::time::Timestamp;
 use campanile_storage::Trouble;
-use campanile_storage::history::{Entry, History, Indexer, Key, Order, Unreadable, Window};
+use campanile_storage::history::{Entry, History, Indexer, Order, Unreadable, Window};
 use campanile_storage::ledger::{LedgerReader, Position, Row};
 
 use crate::problem::{Code, Problem};
 use crate::wire::firing::Firing;
 use crate::wire::ledger::Row as ShownRow;
-use crate::wire::page::{Page, parts, token};
+use crate::wire::page::Page;
 
 pub(super) use rows::SKIPS;
+use cursor::{cursor_token, read_cursor};
 pub use rows::{history_keys, parse_position, read_row};
 use story::Story;
 
@@ -332,18 +334,6 @@ impl<'a> Telling<'a> {
 
 fn same_firing(a: &Entry, b: &Entry) -> bool {
     (a.key.nominal, a.key.run) == (b.key.nominal, b.key.run)
-}
-
-fn cursor_token(key: Key) -> String {
-    token(&[&key.nominal.to_string(), &key.run.to_string(), &key.position.to_string()])
-}
-
-fn read_cursor(uid: Uid, given: &str) -> Result<Key, Problem> {
-    let [nominal, run, position] = parts::<3>(given)?;
-    match (nominal.parse(), run.parse(), parse_position(&position)) {
-        (Ok(nominal), Ok(run), Some(position)) => Ok(Key { uid: uid.0, nominal, run, position }),
-        _ => Err(Problem::bad_request("page_token is not one that this list gave")),
-    }
 }
 
 fn unreadable_ledger(trouble: &Trouble) -> Problem {
