@@ -65,6 +65,8 @@ fn unwell(error: &Error) -> (&'static str, Option<String>) {
         Error::Unreachable { tried } | Error::TimedOut { tried, .. } => {
             ("unreachable", tried.last().map(|tried| tried.why.clone()))
         }
-        Error::Foreign { .. } | Error::Unusable(_) | Error::Broken { .. } => ("unknown", Some(error.to_string())),
+        Error::Foreign { .. } | Error::Unusable(_) | Error::Broken { .. } => {
+            ("unknown", Some(error.to_string()))
+        }
     }
 }
