@@ -94,6 +94,10 @@ async fn a_cluster_founded_on_a_backup_goes_on_behind_it_and_others_join() {
 async fn a_backup_is_not_restored_beside_a_running_cluster_nor_over_data() {
     let (file, _) = backup_of_one().await;
     let mut cluster = Cluster::started(3, Disk::Sled).await;
+    // Founded, and known to be by each of them.
+    rows(&cluster, 1).await;
+    let (leader, _) = cluster.in_office().await;
+    cluster.agreed(cluster.nodes[&leader].applied()).await;
     let held = Staging::into_empty(&cluster.data(2)).unwrap_err();
     assert!(matches!(held, Unfit::NotEmpty { .. }), "{held}");
     cluster.stop(2).await;

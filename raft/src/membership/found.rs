@@ -79,13 +79,23 @@ pub(super) async fn look_around(entrance: &Entrance, place: usize) -> Surroundin
     }
 }
 
-/// The first peer that answers and belongs to a cluster. Who does not answer may: nobody is waited for.
+/// How often silent peers are asked whether they know of a cluster, by a node that waits for nobody.
+const ROUNDS: usize = 5;
+
+/// A peer that belongs to a cluster. Who stays silent may: it is asked again for a second, and then not waited for.
 pub(super) async fn who_knows_a_cluster(entrance: &Entrance) -> Option<String> {
-    let answers = greet(&entrance.dialer, &others(&entrance.options)).await;
-    answers
-        .into_iter()
-        .find(|(_, hello)| hello.as_ref().is_ok_and(|hello| hello.initialised))
-        .map(|(peer, _)| peer)
+    let others = others(&entrance.options);
+    for _ in 0..ROUNDS {
+        let answers = greet(&entrance.dialer, &others).await;
+        let all_answered = answers.iter().all(|(_, hello)| hello.is_ok());
+        let knows =
+            answers.into_iter().find(|(_, hello)| hello.as_ref().is_ok_and(|hello| hello.initialised));
+        if knows.is_some() || all_answered {
+            return knows.map(|(peer, _)| peer);
+        }
+        tokio::time::sleep(ASK_EVERY).await;
+    }
+    None
 }
 
 async fn greet(dialer: &Dialer, peers: &[String]) -> Vec<(String, Result<Hello, String>)> {

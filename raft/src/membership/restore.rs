@@ -1,7 +1,7 @@
 //! Founding a cluster on a backup that is staged in the data directory (`crate::seed`).
 //!
 //! The node that finds one does not wait for its peers: it is the cluster, and they join it with empty disks, since it
-//! answers their greetings only when its data is made. It does ask them, once: one that belongs to a cluster would mean that
+//! answers their greetings only when its data is made. It does ask them first: one that belongs to a cluster would mean that
 //! two of them fire the same schedules.
 
 use super::{Entrance, StartError, found};
