@@ -49,7 +49,11 @@ async fn a_cluster_founded_on_a_backup_goes_on_behind_it_and_others_join() {
     let mut seed = Seed::open(&file[..]).unwrap();
     assert_eq!((seed.note(), seed.index()), (&b"a note"[..], index));
     let (mut told, [base, head]) = (Vec::new(), seed.ledger());
-    seed.rows(|rows, _| Ok(told.extend_from_slice(rows))).unwrap();
+    seed.rows(|rows, _| {
+        told.extend_from_slice(rows);
+        Ok(())
+    })
+    .unwrap();
     assert_eq!((base.rows, head.rows), (0, told.len() as u64));
     let before = seed.machine().clone();
 
@@ -128,7 +132,7 @@ async fn a_file_that_is_cut_or_changed_is_refused_and_leaves_nothing() {
     let mut staging = Staging::into_empty(dir.path()).unwrap();
     staging.write_all(&file[..100]).unwrap();
     drop(staging);
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "what was not finished leaves nothing");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "what was not finished leaves nothing");
 }
 
 /// What a crash in the middle of a planting leaves: each of these begins with what the one before has done.

@@ -208,11 +208,10 @@ fn droppable(keeping: &Keeping, size: Size, now: Timestamp, retention: &Retentio
 }
 
 /// The bytes of all rows before each place, and when the oldest row was written.
-fn measure(
-    ledger: &LedgerReader,
-    places: &[LogIndex],
-    first_too: bool,
-) -> Result<(Vec<(LogIndex, u64)>, Option<Timestamp>), Trouble> {
+type Ages = (Vec<(LogIndex, u64)>, Option<Timestamp>);
+
+/// Reads them.
+fn measure(ledger: &LedgerReader, places: &[LogIndex], first_too: bool) -> Result<Ages, Trouble> {
     let bytes = |place: &LogIndex| Ok((*place, ledger.head_before(place.0)?.bytes));
     let found = places.iter().map(bytes).collect::<Result<_, Trouble>>()?;
     let first = if first_too { ledger.read(None, 1, 0)?.pop() } else { None };

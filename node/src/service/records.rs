@@ -6,8 +6,8 @@
 mod attempt;
 pub(super) mod changes;
 pub(super) mod counted;
-pub(super) mod follow;
 mod cursor;
+pub(super) mod follow;
 pub(super) mod instant;
 mod outages;
 mod past;
@@ -38,8 +38,8 @@ use crate::wire::firing::Firing;
 use crate::wire::ledger::Row as ShownRow;
 use crate::wire::page::Page;
 
-pub(super) use rows::SKIPS;
 use cursor::{cursor_token, read_cursor};
+pub(super) use rows::SKIPS;
 pub use rows::{history_keys, parse_position, read_row};
 use story::Story;
 

@@ -82,7 +82,7 @@ async fn a_client_tells_what_no_moment_mends_at_once_and_no_node_after_its_timeo
 async fn the_client_reads_every_row_of_a_node() {
     let served = Served::start().await;
     served.api.log.fill(5_000);
-    let client = client(&[served.url.clone()]);
+    let client = client(std::slice::from_ref(&served.url));
     let mut stream = client.ledger_stream(None);
     let mut rows = Vec::new();
     while rows.len() < 5_002 {
