@@ -55,7 +55,7 @@ async fn every_operation_is_served_and_has_words() {
             }
         }
     }
-    assert_eq!(operations, 52);
+    assert_eq!(operations, 60);
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! When what stands is told again, and what goes: over a ledger of given size and age, without a cluster.
+
 #![allow(clippy::unwrap_used)]
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
