@@ -5,7 +5,7 @@
 //! chooses the type by the schema; an unknown one is an error and never a guess.
 //!
 //! The configuration is bincode's `legacy` (fixed-width little-endian integers): `wincode` writes the same bytes, which
-//! is the way out should bincode stay unmaintained. Events alone have a form of their own, [`compact`]: the ledger keeps them
+//! is the way out should bincode stay unmaintained. Events alone have a form of their own, `compact`: the ledger keeps them
 //! for as long as retention says, and they are most of what a node has on its disk. A struct that was written once is frozen: a new field means a new
 //! struct under a new schema number. Golden bytes guard that, one test a format.
 

@@ -26,7 +26,7 @@ const DEFINITIONS: u64 = 1 << 63;
 pub(in crate::service) const SKIPS: u32 = u32::MAX;
 
 /// Where a row belongs in the history: firings by their nominal, a run of skips by its last, and what changed a schedule by
-/// its place in the log too (see [`places`]). Give it to the indexer. Other keys for the same row are another form of the
+/// its place in the log too (see `places`). Give it to the indexer. Other keys for the same row are another form of the
 /// index: its directory needs another name in `storage`.
 pub fn history_keys(row: &Row, keys: &mut Vec<Key>) {
     if let Ok(read) = read_row(row) {
