@@ -8,6 +8,7 @@
 //! duty that outlived its office would only be refused.
 
 mod backfills;
+mod duty;
 mod keeper;
 pub mod office;
 mod refresh;
@@ -25,6 +26,7 @@ use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::service::records::Records;
 pub use backfills::Backfills;
+pub use duty::Duty;
 pub use keeper::{Keeper, Retention};
 use office::Office;
 use refresh::Refresher;

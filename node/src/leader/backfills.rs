@@ -19,8 +19,8 @@ use campanile_core::query;
 use campanile_core::reply::Reply;
 use campanile_core::time::Timestamp;
 use futures_util::future::join_all;
-use tokio_util::sync::CancellationToken;
 
+use super::duty::Duty;
 use super::office::Office;
 use crate::clock::Clock;
 use crate::metrics::Metrics;
@@ -55,19 +55,9 @@ impl<O: Office> Backfills<O> {
     pub fn new(office: O, clock: Clock, options: Options, records: Records, metrics: Arc<Metrics>) -> Self {
         Self { office, clock, options, planner: None, records, metrics, failures: 0 }
     }
+}
 
-    /// Goes on until `stop`. A turn may be dropped at any await: a step under way is committed or not, and the machine
-    /// tells; a plan under way is thrown away.
-    pub async fn run(mut self, stop: CancellationToken) {
-        loop {
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                () = self.turn() => {}
-            }
-        }
-    }
-
+impl<O: Office> Duty for Backfills<O> {
     /// One look: what may go on goes a step further, or the next instant is slept for.
     async fn turn(&mut self) {
         let view = self.office.view();
@@ -84,7 +74,9 @@ impl<O: Office> Backfills<O> {
             Ok(steps) => self.commit(&view, now, steps).await,
         }
     }
+}
 
+impl<O: Office> Backfills<O> {
     /// Plans on a thread. What went wrong there is in words for the log.
     async fn plan(&mut self, view: Arc<Machine>, now: Timestamp) -> Result<Vec<StepBackfill>, String> {
         let mut planner = self.planner.take().unwrap_or_else(|| Planner::new(self.options));

@@ -18,8 +18,8 @@ use campanile_core::state::{Keeping, Restated};
 use campanile_core::time::{Span, Timestamp};
 use campanile_storage::Trouble;
 use campanile_storage::ledger::LedgerReader;
-use tokio_util::sync::CancellationToken;
 
+use super::duty::Duty;
 use super::office::Office;
 use crate::clock::Clock;
 use crate::service::records::read_row;
@@ -90,19 +90,9 @@ impl<O: Office> Keeper<O> {
     pub fn new(office: O, clock: Clock, ledger: LedgerReader, retention: Retention) -> Self {
         Self { office, clock, ledger, retention, checked_at: None, bytes_before: BTreeMap::new() }
     }
+}
 
-    /// Goes on until `stop`. A turn may be dropped at any await: an order under way is committed or not, and the machine
-    /// tells.
-    pub async fn run(mut self, stop: CancellationToken) {
-        loop {
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                () = self.turn() => {}
-            }
-        }
-    }
-
+impl<O: Office> Duty for Keeper<O> {
     /// One look, and the one thing that it finds to do.
     async fn turn(&mut self) {
         let wall = self.clock.now();
@@ -128,7 +118,9 @@ impl<O: Office> Keeper<O> {
             }
         }
     }
+}
 
+impl<O: Office> Keeper<O> {
     /// The end of the ledger, when so many rows came since it was last stated. The first look of an office only asks the
     /// peers: taking office has stated it.
     async fn due_check(&mut self) -> Option<Body> {

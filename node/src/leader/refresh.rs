@@ -9,8 +9,8 @@ use campanile_core::command::Body;
 use campanile_core::machine::Machine;
 use campanile_core::plan::{Options, Planner};
 use campanile_core::reply::Reply;
-use tokio_util::sync::CancellationToken;
 
+use super::duty::Duty;
 use super::office::Office;
 use super::plan_aside;
 use crate::clock::Clock;
@@ -32,18 +32,9 @@ impl<O: Office> Refresher<O> {
     pub(super) fn new(office: O, clock: Clock, options: Options) -> Self {
         Self { office, clock, planner: Planner::new(options), moved: 0 }
     }
+}
 
-    /// Goes on until `stop`; any turn may be dropped at any await.
-    pub(super) async fn run(mut self, stop: CancellationToken) {
-        loop {
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                () = self.turn() => {}
-            }
-        }
-    }
-
+impl<O: Office> Duty for Refresher<O> {
     async fn turn(&mut self) {
         let view = self.office.view();
         let Some(body) = self.plan(&view) else {
@@ -70,7 +61,9 @@ impl<O: Office> Refresher<O> {
             Ok(_) | Err(_) => tokio::time::sleep(PAUSE).await,
         }
     }
+}
 
+impl<O: Office> Refresher<O> {
     /// Looking at two thousand schedules takes milliseconds, which heartbeats must not wait for.
     fn plan(&mut self, view: &Machine) -> Option<Body> {
         plan_aside(view.rules().refreshing.is_some(), || self.planner.refresh(view))

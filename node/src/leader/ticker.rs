@@ -15,8 +15,8 @@ use campanile_core::plan::{Options, Planner};
 use campanile_core::query;
 use campanile_core::reply::{Reply, Ticked};
 use campanile_core::time::Timestamp;
-use tokio_util::sync::CancellationToken;
 
+use super::duty::Duty;
 use super::office::{NoReply, Office};
 use super::plan_aside;
 use crate::clock::Clock;
@@ -50,19 +50,9 @@ impl<O: Office> Ticker<O> {
         let (planner, most) = (Planner::new(options), options.instants_per_tick);
         Self { office, clock, options, planner, most, metrics, failing: false }
     }
+}
 
-    /// Ticks until `stop`. Dropping a turn at any await is safe: a tick under way is committed or not, and the next look
-    /// at the due index tells.
-    pub async fn run(mut self, stop: CancellationToken) {
-        loop {
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                () = self.turn() => {}
-            }
-        }
-    }
-
+impl<O: Office> Duty for Ticker<O> {
     async fn turn(&mut self) {
         let view = self.office.view();
         let wall = self.clock.now();
@@ -82,7 +72,9 @@ impl<O: Office> Ticker<O> {
             }
         }
     }
+}
 
+impl<O: Office> Ticker<O> {
     /// Plans outside of the proposal, so that nobody else waits for it: what has moved on by the time it is applied is
     /// stale there, and due again here.
     fn plan(&mut self, view: &Machine, now: Timestamp) -> Option<Tick> {

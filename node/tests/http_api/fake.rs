@@ -15,7 +15,7 @@ use bytes::Bytes;
 use campanile::clock::Clock;
 use campanile::dispatch::egress::{Egress, Rules};
 use campanile::http::{App, Forwarded, Gate, forwarded, router};
-use campanile::leader::Backfills;
+use campanile::leader::{Backfills, Duty};
 use campanile::metrics::Metrics;
 use campanile::service::quorum::{ChangeFailure, ClusterStatus, Leader, Plan, Quorum, Undone};
 use campanile::service::records::Records;

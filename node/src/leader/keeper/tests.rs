@@ -12,6 +12,7 @@ use campanile_core::machine::Machine;
 use campanile_core::reply::Reply;
 use campanile_storage::ledger::{Ledger, Options, Upkeep};
 use campanile_storage::{Kind, codec};
+use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::leader::office::NoReply;
