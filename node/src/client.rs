@@ -19,6 +19,7 @@ mod insist;
 mod lease;
 mod open;
 mod pages;
+mod sse;
 mod stream;
 pub mod worker;
 
@@ -94,8 +95,13 @@ impl Client {
     /// When there is no such endpoint.
     #[must_use]
     pub fn only(&self, place: usize) -> Self {
-        let endpoints = vec![self.options.endpoints[place].clone()];
-        let options = Options { endpoints, ..self.options.clone() };
+        self.at(self.options.endpoints[place].clone())
+    }
+
+    /// The same, asking one other endpoint only.
+    #[must_use]
+    pub fn at(&self, endpoint: Endpoint) -> Self {
+        let options = Options { endpoints: vec![endpoint], ..self.options.clone() };
         Self { http: self.http.clone(), options, preferred: AtomicUsize::new(0) }
     }
 
@@ -145,35 +151,23 @@ impl Client {
         deadline: Instant,
         failed: &mut Failed,
     ) -> Result<Option<Answer>, Error> {
-        let endpoints = &self.options.endpoints;
-        let first = self.preferred.load(Ordering::Relaxed);
-        for turn in 0..endpoints.len() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                failed.out_of_time = true;
-                return Ok(None);
-            }
-            // A node that hangs must leave time for the others.
-            let fair = (left / (endpoints.len() - turn) as u32).max(Duration::from_secs(1));
-            let share = call.patience.unwrap_or(fair).min(left);
-            let place = (first + turn) % endpoints.len();
-            let endpoint = &endpoints[place];
-            match ask::ask(&self.http, endpoint, self.options.token.as_ref(), call, share).await {
-                Outcome::Answer(answer) => {
-                    self.preferred.store(place, Ordering::Relaxed);
+        let mut turns = self.turns(deadline);
+        while let Some(turn) = turns.next(call, failed) {
+            match ask::ask(&self.http, turn.endpoint, self.options.token.as_ref(), call, turn.share).await {
+                Ok(answer) => {
+                    self.preferred.store(turn.place, Ordering::Relaxed);
                     return Ok(Some(answer));
                 }
-                Outcome::Final(error) => return Err(error),
-                Outcome::Later(problem) => failed.problem = Some(problem),
-                Outcome::NotSent(why) => failed.note(endpoint, why),
-                Outcome::Lost(why) => {
-                    failed.lost = true;
-                    failed.may_have_acted |= !call.is_read();
-                    failed.note(endpoint, why);
-                }
+                Err(outcome) => failed.hear(turn.endpoint, call, outcome)?,
             }
         }
         Ok(None)
+    }
+
+    /// Each endpoint once, beginning with the one that answered last.
+    fn turns(&self, deadline: Instant) -> Turns<'_> {
+        let first = self.preferred.load(Ordering::Relaxed);
+        Turns { endpoints: &self.options.endpoints, first, taken: 0, deadline }
     }
 
     /// Asks another endpoint first the next time.
@@ -194,6 +188,43 @@ impl Client {
     }
 }
 
+/// The endpoints that are still to be asked.
+struct Turns<'a> {
+    endpoints: &'a [Endpoint],
+    first: usize,
+    taken: usize,
+    deadline: Instant,
+}
+
+/// One of them.
+struct Turn<'a> {
+    endpoint: &'a Endpoint,
+    place: usize,
+    /// How long this try may take.
+    share: Duration,
+}
+
+impl<'a> Turns<'a> {
+    /// The next, unless all had their turn or time is up, which is noted.
+    fn next(&mut self, call: &Call, failed: &mut Failed) -> Option<Turn<'a>> {
+        let count = self.endpoints.len();
+        if self.taken == count {
+            return None;
+        }
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            failed.out_of_time = true;
+            return None;
+        }
+        // A node that hangs must leave time for the others.
+        let fair = (left / (count - self.taken) as u32).max(Duration::from_secs(1));
+        let share = call.patience.unwrap_or(fair).min(left);
+        let place = (self.first + self.taken) % count;
+        self.taken += 1;
+        Some(Turn { endpoint: &self.endpoints[place], place, share })
+    }
+}
+
 /// What has gone wrong so far with one request.
 #[derive(Debug, Default)]
 struct Failed {
@@ -211,6 +242,24 @@ impl Failed {
     /// speaks, or a request that was lost on the way, is worth another round.
     fn is_worth_a_wait(&self) -> bool {
         self.problem.is_some() || self.lost
+    }
+
+    /// Takes in what came of one try.
+    ///
+    /// # Errors
+    /// What no other try mends.
+    fn hear(&mut self, endpoint: &Endpoint, call: &Call, outcome: Outcome) -> Result<(), Error> {
+        match outcome {
+            Outcome::Final(error) => return Err(error),
+            Outcome::Later(problem) => self.problem = Some(problem),
+            Outcome::NotSent(why) => self.note(endpoint, why),
+            Outcome::Lost(why) => {
+                self.lost = true;
+                self.may_have_acted |= !call.is_read();
+                self.note(endpoint, why);
+            }
+        }
+        Ok(())
     }
 
     /// Keeps one line an endpoint: what became of the last try on it.

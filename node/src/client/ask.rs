@@ -3,7 +3,9 @@
 use std::error::Error as _;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, IF_MATCH, IF_NONE_MATCH, LOCATION};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, IF_MATCH, IF_NONE_MATCH, LOCATION,
+};
 use reqwest::{RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 
@@ -26,10 +28,8 @@ pub struct Answer {
     pub applied_index: Option<u64>,
 }
 
-/// What came of one try.
+/// What came of one try that was not answered well.
 pub(super) enum Outcome {
-    /// Yes.
-    Answer(Answer),
     /// No, and asking another node does not help.
     Final(Error),
     /// No, but another node, or this one a moment later, may say yes.
@@ -46,12 +46,10 @@ pub(super) async fn ask(
     token: Option<&Token>,
     call: &Call,
     limit: Duration,
-) -> Outcome {
+) -> Result<Answer, Outcome> {
     match dressed(http, endpoint, token, call).timeout(limit).send().await {
         Ok(response) => read(endpoint, response, call.is_raw).await,
-        Err(error) if error.is_builder() => Outcome::Final(Error::Unusable(chain(&error))),
-        Err(error) if error.is_connect() => Outcome::NotSent(connect_trouble(&error)),
-        Err(error) => Outcome::Lost(lost(&error, limit)),
+        Err(error) => Err(unsent(&error, limit)),
     }
 }
 
@@ -65,11 +63,24 @@ pub(super) async fn open(
 ) -> Result<Response, Outcome> {
     match tokio::time::timeout(limit, dressed(http, endpoint, token, call).send()).await {
         Err(_) => Err(Outcome::Lost(format!("no answer within {:.1}s", limit.as_secs_f32()))),
-        Ok(Err(error)) if error.is_builder() => Err(Outcome::Final(Error::Unusable(chain(&error)))),
-        Ok(Err(error)) if error.is_connect() => Err(Outcome::NotSent(connect_trouble(&error))),
-        Ok(Err(error)) => Err(Outcome::Lost(lost(&error, limit))),
+        Ok(Err(error)) => Err(unsent(&error, limit)),
         Ok(Ok(response)) if response.status().is_success() => Ok(response),
-        Ok(Ok(response)) => Err(read(endpoint, response, false).await),
+        Ok(Ok(response)) => {
+            let (status, headers) = (response.status(), response.headers().clone());
+            let bytes = whole_body(endpoint, response).await?;
+            Err(refused(endpoint, status, &headers, &json(&bytes)))
+        }
+    }
+}
+
+/// No answer: nothing was sent, or nobody knows.
+fn unsent(error: &reqwest::Error, limit: Duration) -> Outcome {
+    if error.is_builder() {
+        Outcome::Final(Error::Unusable(chain(error)))
+    } else if error.is_connect() {
+        Outcome::NotSent(connect_trouble(error))
+    } else {
+        Outcome::Lost(lost(error, limit))
     }
 }
 
@@ -87,6 +98,9 @@ fn dressed(
     if let Some(key) = &call.key {
         request = request.header("Idempotency-Key", key);
     }
+    if let Some(accept) = call.accept {
+        request = request.header(ACCEPT, accept);
+    }
     if let Some(id) = &call.last_event {
         request = request.header("Last-Event-ID", id);
     }
@@ -102,28 +116,33 @@ fn dressed(
     }
 }
 
-async fn read(endpoint: &Endpoint, response: Response, is_raw: bool) -> Outcome {
+async fn read(endpoint: &Endpoint, response: Response, is_raw: bool) -> Result<Answer, Outcome> {
     let (status, headers) = (response.status(), response.headers().clone());
-    let bytes = match whole_body(response).await {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return foreign(endpoint, status),
-        Err(error) => return Outcome::Lost(chain(&error)),
-    };
-    let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
-    let body = match bytes.is_empty() {
-        true => Value::Null,
-        false if is_raw && status.is_success() => text(),
-        false => serde_json::from_slice(&bytes).unwrap_or_else(|_| text()),
-    };
-    if status.is_success() {
-        return Outcome::Answer(answer(status, &headers, body));
+    let bytes = whole_body(endpoint, response).await?;
+    if !status.is_success() {
+        return Err(refused(endpoint, status, &headers, &json(&bytes)));
     }
-    match Problem::read(status.as_u16(), &body) {
+    let is_text = is_raw && !bytes.is_empty();
+    Ok(answer(status, &headers, if is_text { text(&bytes) } else { json(&bytes) }))
+}
+
+/// What an answer means that is none of success.
+fn refused(endpoint: &Endpoint, status: StatusCode, headers: &HeaderMap, body: &Value) -> Outcome {
+    match Problem::read(status.as_u16(), body) {
         Some(problem) if problem.may_pass() => Outcome::Later(Box::new(problem)),
         Some(problem) => Outcome::Final(Error::Problem(Box::new(problem))),
-        None if status.is_redirection() => Outcome::Final(Error::Unusable(redirected(endpoint, &headers))),
+        None if status.is_redirection() => Outcome::Final(Error::Unusable(redirected(endpoint, headers))),
         None => foreign(endpoint, status),
     }
+}
+
+/// A text that is no JSON is a string, nothing is null.
+fn json(bytes: &[u8]) -> Value {
+    if bytes.is_empty() { Value::Null } else { serde_json::from_slice(bytes).unwrap_or_else(|_| text(bytes)) }
+}
+
+fn text(bytes: &[u8]) -> Value {
+    Value::String(String::from_utf8_lossy(bytes).into_owned())
 }
 
 fn answer(status: StatusCode, headers: &HeaderMap, body: Value) -> Answer {
@@ -136,16 +155,16 @@ fn answer(status: StatusCode, headers: &HeaderMap, body: Value) -> Answer {
     }
 }
 
-/// The body, or `None` when it is larger than any answer of ours.
-async fn whole_body(mut response: Response) -> Result<Option<Vec<u8>>, reqwest::Error> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await? {
+/// The body, unless it is larger than any answer of ours.
+async fn whole_body(endpoint: &Endpoint, mut response: Response) -> Result<Vec<u8>, Outcome> {
+    let (status, mut bytes) = (response.status(), Vec::new());
+    while let Some(chunk) = response.chunk().await.map_err(|error| Outcome::Lost(chain(&error)))? {
         if bytes.len() + chunk.len() > MAX_ANSWER {
-            return Ok(None);
+            return Err(foreign(endpoint, status));
         }
         bytes.extend_from_slice(&chunk);
     }
-    Ok(Some(bytes))
+    Ok(bytes)
 }
 
 fn foreign(endpoint: &Endpoint, status: StatusCode) -> Outcome {

@@ -16,6 +16,7 @@ pub struct Call {
     pub(super) key: Option<String>,
     pub(super) patience: Option<Duration>,
     pub(super) is_raw: bool,
+    pub(super) accept: Option<&'static str>,
     pub(super) last_event: Option<String>,
 }
 
@@ -82,6 +83,7 @@ impl Call {
             key: None,
             patience: None,
             is_raw: false,
+            accept: None,
             last_event: None,
         }
     }
@@ -128,6 +130,13 @@ impl Call {
     #[must_use]
     pub(super) fn raw(mut self) -> Self {
         self.is_raw = true;
+        self
+    }
+
+    /// Asks for an answer of this media type.
+    #[must_use]
+    pub(super) fn accept(mut self, media_type: &'static str) -> Self {
+        self.accept = Some(media_type);
         self
     }
 

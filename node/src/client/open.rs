@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use reqwest::Response;
 
-use super::ask::{self, Outcome};
+use super::ask;
 use super::{Call, Client, Error, Failed, Problem};
 
 /// A node that sends nothing for so long is gone: it has something to say every 15 s, and a download never pauses.
@@ -37,31 +37,14 @@ impl Client {
         deadline: Instant,
         failed: &mut Failed,
     ) -> Result<Option<Response>, Error> {
-        let endpoints = &self.options.endpoints;
-        let first = self.preferred.load(Ordering::Relaxed);
-        for turn in 0..endpoints.len() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                failed.out_of_time = true;
-                return Ok(None);
-            }
-            let share = (left / (endpoints.len() - turn) as u32).max(Duration::from_secs(1)).min(left);
-            let place = (first + turn) % endpoints.len();
-            let endpoint = &endpoints[place];
-            match ask::open(&self.http, endpoint, self.options.token.as_ref(), call, share).await {
+        let mut turns = self.turns(deadline);
+        while let Some(turn) = turns.next(call, failed) {
+            match ask::open(&self.http, turn.endpoint, self.options.token.as_ref(), call, turn.share).await {
                 Ok(response) => {
-                    self.preferred.store(place, Ordering::Relaxed);
+                    self.preferred.store(turn.place, Ordering::Relaxed);
                     return Ok(Some(response));
                 }
-                Err(Outcome::Final(error)) => return Err(error),
-                Err(Outcome::Later(problem)) => failed.problem = Some(problem),
-                Err(Outcome::NotSent(why)) => failed.note(endpoint, why),
-                Err(Outcome::Lost(why)) => {
-                    failed.lost = true;
-                    failed.note(endpoint, why);
-                }
-                // `open` gives a response for every good answer.
-                Err(Outcome::Answer(_)) => {}
+                Err(outcome) => failed.hear(turn.endpoint, call, outcome)?,
             }
         }
         Ok(None)

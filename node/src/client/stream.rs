@@ -3,8 +3,6 @@
 //! It comes back by itself, behind the last row that it gave, when a connection breaks or a node goes quiet. What it does
 //! not do is to go on where rows are gone: that is told, since a reader that counts must know.
 
-mod sse;
-
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -13,8 +11,8 @@ use serde_json::Value;
 
 use super::insist::Waits;
 use super::open::HEARD_WITHIN;
+use super::sse::{Message, Parser};
 use super::{Call, Client, Error, Failed, Problem};
-use sse::{Message, Parser};
 
 /// What a try to connect gets at least, however late it is.
 const LAST_TRY: Duration = Duration::from_secs(1);
