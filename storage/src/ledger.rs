@@ -200,24 +200,20 @@ impl Ledger {
     /// after a start the caller names it again, from its state. It must not be above the newest durable image, whose
     /// replay would otherwise lack rows. Answers the bytes that were freed.
     pub fn drop_prefix(&mut self, before_index: u64) -> u64 {
-        let mut dropped = Vec::new();
-        self.shared.change(|view| {
-            view.floor = view.floor.max(before_index);
-            // A segment ends where the next begins; the newest one stays, whatever it holds.
-            let gone = view
-                .segments
-                .iter()
-                .skip(1)
-                .take_while(|next| next.before.next_index() <= before_index)
-                .count();
-            dropped = view.segments[..gone].to_vec();
-            view.segments = view.segments[gone..].into();
-        });
-        let freed = dropped.iter().map(|segment| u64::from(segment.len())).sum();
-        if !dropped.is_empty() {
-            self.shared.forget(&dropped);
-            self.keeper.give(Job::Unlink(dropped));
+        self.hide_prefix(before_index);
+        let segments = self.shared.view().segments;
+        // A segment ends where the next begins; the newest one stays, whatever it holds.
+        let ended = segments.iter().skip(1).take_while(|next| next.before.next_index() <= before_index);
+        let gone = ended.count();
+        // The common case, asked with every entry: nothing is copied for it.
+        if gone == 0 {
+            return 0;
         }
+        let dropped = segments[..gone].to_vec();
+        self.shared.change(|view| view.segments = segments[gone..].into());
+        let freed = dropped.iter().map(|segment| u64::from(segment.len())).sum();
+        self.shared.forget(&dropped);
+        self.keeper.give(Job::Unlink(dropped));
         freed
     }
 
