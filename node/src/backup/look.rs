@@ -10,6 +10,7 @@ use campanile_storage::ledger::{Head, Position};
 use serde::Serialize;
 
 use super::{KIND, Note};
+use crate::wire::ledger::hex;
 use crate::wire::time::Instant;
 
 /// How much is read at once.
@@ -87,7 +88,7 @@ fn contents<R: Read>(seed: &Seed<R>, bytes: u64) -> Contents {
         live_firings: machine.live_count(),
         rows: head.rows - base.rows,
         last_row: head.position.as_ref().map(Position::to_string),
-        hash: head.hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+        hash: hex(&head.hash),
         bytes,
     }
 }

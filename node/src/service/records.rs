@@ -318,9 +318,7 @@ impl<'a> Telling<'a> {
         if office.epoch.0 > 0 && index >= office.epoch.0 {
             return Ok(Some((office.node.0, office.term.0)));
         }
-        let before =
-            Window { after: None, before: i64::try_from(index).ok().and_then(|index| index.checked_add(1)) };
-        let found = self.records.history().scan(rows::OFFICES.0, before, 1, Order::Descending);
+        let found = self.records.history().scan(rows::OFFICES.0, changes::up_to(index), 1, Order::Descending);
         let Some(entry) = found.map_err(|wrong| rebuilding(&wrong))?.pop() else { return Ok(None) };
         if let Some(known) = self.offices.get(&entry.key.position.index) {
             return Ok(Some(*known));
