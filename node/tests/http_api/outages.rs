@@ -96,6 +96,18 @@ async fn outages_are_found_by_time_and_in_pages() {
     assert_eq!(api.get("/v1/outages?page_token=x").await.problem(), (400, "bad_request"));
 }
 
+#[tokio::test]
+async fn an_outage_with_more_behind_it_than_is_looked_at_says_that_it_is_not_complete() {
+    let api = Api::counting_at_most(2);
+    two_outages(&api).await;
+    let list = api.get("/v1/outages").await.body;
+    let first = &list["items"][1];
+    assert_eq!(first["complete"], false, "{first:#}");
+    assert!(first["late"]["firings"].as_u64() < Some(3), "{first:#}");
+    let id = first["id"].as_str().unwrap();
+    assert_eq!(api.get(&format!("/v1/outages/{id}")).await.body, *first);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_command_line_shows_outages_and_explanations() {
     let served = Served::start().await;

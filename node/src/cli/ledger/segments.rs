@@ -12,13 +12,7 @@ use crate::export::Judge;
 const DRAW_EVERY: Duration = Duration::from_millis(200);
 
 /// Writes the file to standard output. A download that broke off, or that is not what was written, is a failure.
-pub(super) async fn export(client: &Client, begins_later: bool, io: &mut Io<'_>) -> Result<(), Failure> {
-    if begins_later {
-        return Err(Failure::usage(
-            "an export in segments has every fact that is kept",
-            "leave out --after, or write JSON lines with -o jsonl",
-        ));
-    }
+pub(super) async fn export(client: &Client, io: &mut Io<'_>) -> Result<(), Failure> {
     if io.terminal {
         return Err(Failure::usage(
             "an export in segments is no text for a terminal",

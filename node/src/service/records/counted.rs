@@ -156,7 +156,7 @@ impl Counting<'_> {
             None => records.index_since(self.span.from)?.checked_sub(1).map(Position::end_of),
         };
         let last = self.span.to + SLACK;
-        let next = records.walk(after, ROWS, |_, row| {
+        let next = records.walk(after, ROWS.min(records.most), |_, row| {
             if row.at >= last {
                 return Ok(ControlFlow::Break(()));
             }
@@ -171,11 +171,12 @@ impl Counting<'_> {
         let window =
             Window { after: Some(self.span.from.as_millis() - 1), before: Some(self.span.to.as_millis()) };
         let mut cursor = self.span.next.map(|given| read_cursor(uid, given)).transpose()?;
-        let mut looked_at = 0;
+        let (most, mut looked_at) = (ROWS_OF_ONE.min(records.most), 0);
+        let batch = BATCH.min(most);
         loop {
             let found = match cursor {
-                Some(cursor) => records.history().scan_from(cursor, window, BATCH, Order::Ascending),
-                None => records.history().scan(uid.0, window, BATCH, Order::Ascending),
+                Some(cursor) => records.history().scan_from(cursor, window, batch, Order::Ascending),
+                None => records.history().scan(uid.0, window, batch, Order::Ascending),
             };
             let entries = found.map_err(|wrong| rebuilding(&wrong))?;
             for entry in &entries {
@@ -185,10 +186,10 @@ impl Counting<'_> {
             }
             looked_at += entries.len();
             cursor = entries.last().map(|entry| entry.key).or(cursor);
-            if entries.len() < BATCH {
+            if entries.len() < batch {
                 return Ok(None);
             }
-            if looked_at >= ROWS_OF_ONE {
+            if looked_at >= most {
                 return Ok(cursor.map(cursor_token));
             }
         }
