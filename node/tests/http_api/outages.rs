@@ -131,6 +131,9 @@ async fn the_command_line_shows_outages_and_explanations() {
         why.out
     );
     assert!(why.out.contains("STEP") && why.out.contains("no leader was in office"), "{}", why.out);
+    served.api.log.pass(Span::from_secs(17));
+    let newest = served.cli(&["explain", "a/minutely"], "").await;
+    assert!(newest.out.starts_with("a/minutely ran for 2026-12-01T01:01:00Z"), "{}", newest.out);
     let json = served.cli(&["explain", "a/minutely", "--at", "2026-12-01T00:30:00Z", "-o", "json"], "").await;
     let json: Value = serde_json::from_str(&json.out).unwrap();
     assert_eq!(json["verdict"], "skipped");

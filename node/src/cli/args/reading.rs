@@ -162,7 +162,7 @@ pub struct ExplainArgs {
     /// or a schedule of the cluster, NAMESPACE/NAME: why it ran, or did not
     #[arg(value_name = "CRON|RRULE|NAMESPACE/NAME")]
     pub cron: String,
-    /// The instant at which the schedule ran or did not; now when it is left out
+    /// The instant at which the schedule ran or did not; the newest that has come when it is left out
     #[arg(long, value_name = "INSTANT", value_parser = instant, conflicts_with_all = ["start", "exclude", "after"])]
     pub at: Option<Timestamp>,
     /// The local date and time from which a rule counts, such as 2026-01-30T09:00:00
