@@ -164,6 +164,27 @@ fn add(sum: &mut Value, more: &Value) {
     }
 }
 
+/// The counts of an answer that is not cut, and the sums of one that is.
+async fn whole_and_sum(whole: &Api, cut: &Api, path: &str, counts: &str) -> (Value, Value) {
+    let all = whole.get(path).await.body;
+    assert_eq!((&all["complete"], &all["next"]), (&json!(true), &Value::Null), "{path}");
+    let (mut wanted, mut sum, mut parts, mut next) = (json!(0), json!(0), 0, String::new());
+    add(&mut wanted, all.pointer(counts).unwrap());
+    loop {
+        let part = cut.get(&format!("{path}{next}")).await.body;
+        add(&mut sum, part.pointer(counts).unwrap());
+        parts += 1;
+        let Some(token) = part["next"].as_str() else {
+            assert_eq!(part["complete"], true, "{path}");
+            break;
+        };
+        assert_eq!(part["complete"], false, "{path}: there is more");
+        next = format!("&next={token}");
+    }
+    assert!(parts > 2, "{path}: {parts}");
+    (wanted, sum)
+}
+
 #[tokio::test]
 async fn counts_that_are_cut_say_so_and_add_up_to_the_whole() {
     let (whole, cut) = (twenty_minutes().await, twenty_minutes_of(Api::counting_at_most(7)).await);
@@ -172,24 +193,30 @@ async fn counts_that_are_cut_say_so_and_add_up_to_the_whole() {
         (format!("/v1/timeline?{WINDOW}&buckets=4"), "/buckets"),
         (format!("/v1/timeline?{WINDOW}&buckets=4&schedule=b/fails"), "/buckets"),
     ] {
-        let all = whole.get(&path).await.body;
-        assert_eq!((&all["complete"], &all["next"]), (&json!(true), &Value::Null), "{path}");
-        let (mut wanted, mut sum, mut parts, mut next) = (json!(0), json!(0), 0, String::new());
-        add(&mut wanted, &all[counts.trim_start_matches('/')]);
-        loop {
-            let part = cut.get(&format!("{path}{next}")).await.body;
-            add(&mut sum, part.pointer(counts).unwrap());
-            parts += 1;
-            let Some(token) = part["next"].as_str() else {
-                assert_eq!(part["complete"], true, "{path}");
-                break;
-            };
-            assert_eq!(part["complete"], false, "{path}: there is more");
-            next = format!("&next={token}");
-        }
-        assert!(parts > 2, "{path}: {parts}");
-        assert_eq!(sum, wanted, "{path} in {parts} parts");
+        let (wanted, sum) = whole_and_sum(&whole, &cut, &path, counts).await;
+        assert_eq!(sum, wanted, "{path}");
     }
     let refused = cut.get(&format!("/v1/stats?{WINDOW}&next=x")).await;
     assert_eq!(refused.problem(), (400, "bad_request"));
+}
+
+#[tokio::test]
+async fn an_end_that_lies_behind_every_part_of_a_cut_count_is_counted_once() {
+    let (whole, cut) = (Api::leader(), Api::counting_at_most(7));
+    for api in [&whole, &cut] {
+        for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+            api.put(&format!("/v1/schedules/a/{name}"), &minutely()).await;
+        }
+        api.log.pass(Span::from_secs(60));
+        api.log.tick();
+        let begun = api.log.begin();
+        api.log.settle(&begun[1..], Verdict::Succeeded);
+        // Later than rows are looked through for this window.
+        api.log.pass(Span::from_secs(1_800));
+        api.log.settle(&begun[..1], Verdict::Succeeded);
+    }
+    let path = "/v1/stats?after=2026-12-01T00:00:30Z&before=2026-12-01T00:01:30Z";
+    let (wanted, sum) = whole_and_sum(&whole, &cut, path, "/totals").await;
+    assert_eq!((&wanted["fired"], &wanted["succeeded"]), (&json!(8), &json!(8)));
+    assert_eq!(sum, wanted);
 }

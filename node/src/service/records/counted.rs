@@ -163,7 +163,25 @@ impl Counting<'_> {
             self.hear(telling, &row)?;
             Ok(ControlFlow::Continue(()))
         })?;
+        if next.is_some() {
+            self.late_ends(telling, last)?;
+        }
         Ok(next.map(|position| token(&[&position.to_string()])))
+    }
+
+    /// The ends that no answer of a count that is cut will meet: of what fired in this part, and behind the last row of all.
+    fn late_ends(&mut self, telling: &mut Telling<'_>, last: Timestamp) -> Result<(), Problem> {
+        let open = std::mem::take(&mut self.open);
+        // What has not ended is counted with the last part.
+        let settled = open.into_iter().filter(|firing| telling.machine.firing(*firing).is_none());
+        for firing in settled.take(LOOKED_UP).collect::<Vec<_>>() {
+            if let Some(seen) =
+                end_of(telling, firing)?.filter(|row| row.at >= last).as_ref().and_then(Seen::of)
+            {
+                (self.see)(seen);
+            }
+        }
+        Ok(())
     }
 
     fn of_one(&mut self, telling: &mut Telling<'_>, uid: Uid) -> Result<Option<String>, Problem> {
@@ -242,18 +260,22 @@ impl Counting<'_> {
         let left = std::mem::take(&mut self.open);
         let all_ends = left.len() <= LOOKED_UP;
         for firing in left.into_iter().take(LOOKED_UP) {
-            let mut end = None;
-            for entry in telling.rows_of(firing, firing.run.0)? {
-                let row = telling.records.row_of(&entry)?;
-                end =
-                    row.as_ref().and_then(Seen::of).filter(|seen| matches!(seen, Seen::Ended { .. })).or(end);
-            }
-            if let Some(end) = end {
-                (self.see)(end);
+            if let Some(seen) = end_of(telling, firing)?.as_ref().and_then(Seen::of) {
+                (self.see)(seen);
             }
         }
         Ok(all_live && all_ends)
     }
+}
+
+/// The row by which a firing ended.
+fn end_of(telling: &Telling<'_>, firing: FiringId) -> Result<Option<CoreRow>, Problem> {
+    let mut end = None;
+    for entry in telling.rows_of(firing, firing.run.0)? {
+        let row = telling.records.row_of(&entry)?;
+        end = row.filter(|row| matches!(Seen::of(row), Some(Seen::Ended { .. }))).or(end);
+    }
+    Ok(end)
 }
 
 fn read_position(given: &str) -> Result<Position, Problem> {
