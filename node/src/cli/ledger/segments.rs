@@ -45,6 +45,9 @@ pub(super) async fn export(client: &Client, io: &mut Io<'_>) -> Result<(), Failu
     let whole = judged.map_err(|flaw| Failure::failed(format!("the export is not whole: {flaw}"), HINT))?;
     let end = whole.end.map(|end| format!(" up to {end}")).unwrap_or_default();
     io.say(&format!("{} facts{end}, whole", whole.rows));
+    if let Some(head) = whole.head {
+        io.say(&format!("keep its head where the file is not, and check it with --head {head}"));
+    }
     Ok(())
 }
 
