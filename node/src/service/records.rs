@@ -10,6 +10,7 @@ mod cursor;
 pub(super) mod follow;
 pub(super) mod instant;
 mod outages;
+mod pages;
 mod past;
 pub(super) mod places;
 mod recent;
@@ -57,6 +58,8 @@ const PAGE_BYTES: usize = 4 * 1024 * 1024;
 pub struct Records {
     ledger: LedgerReader,
     indexer: Arc<Indexer>,
+    /// The most rows that one count looks at, below the bound of each kind.
+    most: usize,
 }
 
 /// Which firings.
@@ -80,29 +83,13 @@ impl Records {
     /// Over a ledger and the thread that indexes it (with [`history_keys`] as its `extract`).
     #[must_use]
     pub fn new(ledger: LedgerReader, indexer: Arc<Indexer>) -> Self {
-        Self { ledger, indexer }
+        Self { ledger, indexer, most: usize::MAX }
     }
 
-    /// Rows in the order of the log.
-    ///
-    /// # Errors
-    /// `internal` when the ledger cannot be read.
-    pub async fn ledger_page(
-        &self,
-        after: Option<Position>,
-        limit: usize,
-    ) -> Result<Page<ShownRow>, Problem> {
-        self.on_thread(move |records| {
-            let rows = records
-                .ledger
-                .read(after, limit, PAGE_BYTES)
-                .map_err(|trouble| unreadable_ledger(&trouble))?;
-            let more = rows.last().is_some_and(|last| records.ledger.head().position > Some(last.position));
-            let next_page_token = rows.last().filter(|_| more).map(|last| last.position.to_string());
-            let items = rows.iter().map(rows::show).collect::<Result<_, _>>()?;
-            Ok(Page { items, next_page_token })
-        })
-        .await
+    /// Every count (timeline, statistics, outages) is cut after so many rows, if its own bound is not lower.
+    #[must_use]
+    pub fn counting_at_most(self, rows: usize) -> Self {
+        Self { most: rows, ..self }
     }
 
     /// The story of one firing; `None` when there is none, or retention has passed it.
