@@ -98,7 +98,7 @@ impl Records {
     /// `not_ready` while the index is built again.
     pub async fn firing(&self, machine: Arc<Machine>, id: FiringId) -> Result<Option<Firing>, Problem> {
         self.on_thread(move |records| {
-            records.caught_up();
+            records.caught_up()?;
             Telling::new(records, &machine).firing(id)
         })
         .await
@@ -115,7 +115,7 @@ impl Records {
         filter: Filter,
     ) -> Result<Page<Firing>, Problem> {
         self.on_thread(move |records| {
-            records.caught_up();
+            records.caught_up()?;
             Telling::new(records, &machine).of_schedule(uid, &filter)
         })
         .await
@@ -127,7 +127,7 @@ impl Records {
     /// As [`Records::of_schedule`].
     pub async fn recent(&self, machine: Arc<Machine>, filter: Filter) -> Result<Page<Firing>, Problem> {
         self.on_thread(move |records| {
-            records.caught_up();
+            records.caught_up()?;
             recent::page(&mut Telling::new(records, &machine), &filter)
         })
         .await
@@ -143,18 +143,19 @@ impl Records {
         uids: Vec<Uid>,
     ) -> Result<Vec<Option<ScheduleName>>, Problem> {
         self.on_thread(move |records| {
-            records.caught_up();
+            records.caught_up()?;
             let mut telling = Telling::new(records, &machine);
             uids.into_iter().map(|uid| telling.name_of(uid)).collect()
         })
         .await
     }
 
-    /// Waits for the index. One that is still behind after that is told from, as it is: this is for showing, and
-    /// [`Records::with_past`] for what is decided by it.
-    fn caught_up(&self) {
-        self.indexer.wake();
-        self.indexer.wait_for(self.ledger.head().position.map_or(0, |position| position.index), INDEX_WITHIN);
+    /// Waits for the index: a list told from one that is behind would look whole and be short.
+    ///
+    /// # Errors
+    /// `not_ready` when it is still behind, as while it is built again.
+    fn caught_up(&self) -> Result<(), Problem> {
+        self.indexed_through(self.ledger.head().position.map_or(0, |position| position.index))
     }
 
     async fn on_thread<T: Send + 'static>(

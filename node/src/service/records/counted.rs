@@ -110,7 +110,7 @@ impl Records {
         span: &Stretch<'_>,
         see: &mut dyn FnMut(Seen),
     ) -> Result<Counted, Problem> {
-        self.caught_up();
+        self.caught_up()?;
         let mut telling = Telling::new(self, machine);
         let mut counting = Counting { span, see, open: BTreeSet::new(), ended: BTreeSet::new() };
         let next = match span.uid {

@@ -96,7 +96,7 @@ impl Records {
         limit: usize,
         page_token: Option<&str>,
     ) -> Result<Page<Outage>, Problem> {
-        self.caught_up();
+        self.caught_up()?;
         let behind = page_token.map(|given| read_cursor(OUTAGES, given)).transpose()?;
         // One more than is asked for tells whether there is another page.
         let entries = self.outages_back(window, behind, limit + 1)?;
