@@ -90,6 +90,9 @@ fn a_log_that_lost_what_a_sync_promised_is_refused_and_never_shortened() {
         fs::write(dir.path().join("db"), flipped).unwrap();
         let refused = SledLog::open(dir.path()).unwrap_err();
         assert!(matches!(refused, Trouble::Damaged { .. }), "byte {at}: {refused}");
+        fs::write(dir.path().join("db"), &whole[..at]).unwrap();
+        let refused = SledLog::open(dir.path()).unwrap_err();
+        assert!(matches!(refused, Trouble::Damaged { .. }), "cut at {at}: {refused}");
     }
 }
 

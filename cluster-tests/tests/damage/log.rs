@@ -58,5 +58,5 @@ fn sync(data: &Path, before: u64) -> usize {
     let mut wanted = vec![3, 1, 0];
     wanted.extend((last - before).to_le_bytes());
     let bytes = fs::read(db(data)).unwrap();
-    bytes.windows(wanted.len()).position(|window| window == wanted).unwrap() + 5
+    bytes.windows(wanted.len()).position(|window| window == wanted).unwrap()
 }
