@@ -158,6 +158,12 @@ impl Cluster {
         self.nodes[node - 1].place.peer.to_string()
     }
 
+    /// Which binary runs.
+    #[must_use]
+    pub fn binary(&self) -> &Path {
+        &self.options.binary
+    }
+
     /// The command line, talking to every node of this cluster.
     #[must_use]
     pub fn command(&self, arguments: &[&str]) -> Command {

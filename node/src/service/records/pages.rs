@@ -36,7 +36,7 @@ impl Records {
                 return Ok(records.page(show_wanted(records, &machine, &mut sieve, &rows)?, end));
             }
             // Names of schedules that are gone are found by the index.
-            records.caught_up();
+            records.caught_up()?;
             records.wanted_page(&machine, after, limit, &mut sieve)
         })
         .await
