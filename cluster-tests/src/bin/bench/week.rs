@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use campanile_cluster_tests::binary::campanile;
 use campanile_core::cron::parse_instant;
-use campanile_core::event;
+use campanile_core::format::FormatLevel;
 use campanile_core::id::LogIndex;
 use campanile_core::time::Span;
 use campanile_storage::archive::ArchiveWriter;
@@ -61,7 +61,7 @@ fn write(plan: &Plan, schedules: usize, file: &Path) -> Result<(u64, u64)> {
         let sink = |index: LogIndex, rows: &[event::Row]| {
             let mut stored = Vec::with_capacity(rows.len());
             for (n, row) in (0..).zip(rows) {
-                let body = codec::encode(Kind::Event, event::SCHEMA, row)?;
+                let body = codec::encode(Kind::Event, FormatLevel::OLDEST.0, row)?;
                 let position = Position::new(index.0, n);
                 hash = chain_hash(&hash, position, &body);
                 stored.push(Stored { position, hash, body: body.into() });
