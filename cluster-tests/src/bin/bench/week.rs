@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use campanile_cluster_tests::binary::campanile;
 use campanile_core::cron::parse_instant;
+use campanile_core::event::Row;
 use campanile_core::format::FormatLevel;
 use campanile_core::id::LogIndex;
 use campanile_core::time::Span;
@@ -58,7 +59,7 @@ fn write(plan: &Plan, schedules: usize, file: &Path) -> Result<(u64, u64)> {
     archive.base(Head::default())?;
     let mut hash = Head::default().hash;
     let (fired, rows) = {
-        let sink = |index: LogIndex, rows: &[event::Row]| {
+        let sink = |index: LogIndex, rows: &[Row]| {
             let mut stored = Vec::with_capacity(rows.len());
             for (n, row) in (0..).zip(rows) {
                 let body = codec::encode(Kind::Event, FormatLevel::OLDEST.0, row)?;
