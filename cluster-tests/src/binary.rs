@@ -76,25 +76,48 @@ pub fn path() -> &'static Path {
         let profile = profile_folder();
         let release: &[&str] = if profile.ends_with("release") { &["--release"] } else { &[] };
         let target = profile.parent().expect("a profile's folder stands in the target folder");
-        build_when_stale(&profile.join("campanile"), target, release)
+        let binary = profile.join("campanile");
+        if is_stale(&binary) {
+            build(target, release);
+        }
+        binary
     })
 }
 
-/// The binary with the refusal of duplicates switched off: a new leader repeats the last instant of every schedule. It has
-/// a target folder of its own, since the plain binary must never be mistaken for it.
+/// The binary with the refusal of duplicates switched off: a new leader repeats the last instant of every schedule.
 ///
 /// # Panics
 /// When it does not build.
 #[must_use]
 pub fn planted() -> PathBuf {
-    let target = profile_folder().parent().expect("it stands in the target folder").join("planted");
-    build_when_stale(&target.join("debug/campanile"), &target, PLANTED)
+    with_feature("plant-duplicates")
 }
 
-/// Nobody waits for this binary to be fast, but everybody for it to be built.
-const PLANTED: &[&str] = &[
-    "--features",
-    "plant-duplicates",
+/// The binary that reads one format level more than that of this tree, as the next version will.
+///
+/// # Panics
+/// When it does not build.
+#[must_use]
+pub fn next_format() -> PathBuf {
+    with_feature("plant-next-format")
+}
+
+/// In a target folder of their own, since the plain binary must never be mistaken for one of them; in one for all, since
+/// what they depend on is the same. The last one that was built lies where cargo puts it, so each is copied away.
+fn with_feature(feature: &str) -> PathBuf {
+    let target = profile_folder().parent().expect("it stands in the target folder").join("planted");
+    let copy = target.join(format!("campanile-with-{feature}"));
+    if is_stale(&copy) {
+        let arguments = [&["--features", feature], QUICKLY].concat();
+        let built = target.join("debug/campanile");
+        build(&target, &arguments);
+        fs::copy(&built, &copy).unwrap_or_else(|error| panic!("{}: {error}", built.display()));
+    }
+    copy
+}
+
+/// Nobody waits for these binaries to be fast, but everybody for them to be built.
+const QUICKLY: &[&str] = &[
     "--config",
     "profile.dev.opt-level=0",
     "--config",
@@ -113,16 +136,17 @@ fn profile_folder() -> PathBuf {
     profile.to_owned()
 }
 
-fn build_when_stale(binary: &Path, target: &Path, arguments: &[&str]) -> PathBuf {
+fn is_stale(binary: &Path) -> bool {
     let built = fs::metadata(binary).and_then(|file| file.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
-    if built < newest_source() {
-        let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        build.args(["build", "--locked", "-p", "campanile", "--bin", "campanile", "--target-dir"]);
-        build.arg(target).args(arguments);
-        let answer = says(build);
-        assert_eq!(answer.code, Some(0), "the binary does not build: {answer}");
-    }
-    binary.to_owned()
+    built < newest_source()
+}
+
+fn build(target: &Path, arguments: &[&str]) {
+    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    build.args(["build", "--locked", "-p", "campanile", "--bin", "campanile", "--target-dir"]);
+    build.arg(target).args(arguments);
+    let answer = says(build);
+    assert_eq!(answer.code, Some(0), "the binary does not build: {answer}");
 }
 
 /// When a source of the binary was last written.

@@ -80,6 +80,7 @@ pub struct Cluster {
 #[derive(Debug)]
 struct Node {
     place: Place,
+    binary: PathBuf,
     process: Option<Process>,
 }
 
@@ -109,7 +110,9 @@ impl Cluster {
             tempfile::Builder::new().prefix("campanile-").tempdir().expect("a folder for the cluster");
         let token = format!("token-of-the-cluster-{}", options.seed.0);
         let places = files::write(folder.path(), &options, &token);
-        let nodes = places.into_iter().map(|place| Node { place, process: None }).collect();
+        let nodes =
+            places.into_iter().map(|place| Node { place, binary: options.binary.clone(), process: None });
+        let nodes = nodes.collect();
         Self { nodes, options, token, http: api::client(), folder, _turn: turn }
     }
 
@@ -175,6 +178,17 @@ impl Cluster {
         command
     }
 
+    /// The binary with which a node is started from here on.
+    pub fn use_binary(&mut self, node: usize, binary: &Path) {
+        binary.clone_into(&mut self.nodes[node - 1].binary);
+    }
+
+    /// Everything that a node has written, earlier lives included.
+    #[must_use]
+    pub fn output(&self, node: usize) -> String {
+        std::fs::read_to_string(&self.nodes[node - 1].place.log).unwrap_or_default()
+    }
+
     /// `kill -9`.
     pub fn kill(&mut self, node: usize) {
         if let Some(mut process) = self.nodes[node - 1].process.take() {
@@ -204,9 +218,9 @@ impl Cluster {
     /// # Panics
     /// When it cannot be started.
     pub fn spawn(&mut self, node: usize) {
-        let Node { place, process } = &mut self.nodes[node - 1];
+        let Node { place, binary, process } = &mut self.nodes[node - 1];
         place.release_ports();
-        let mut command = damage::bearing_limits(&self.options.binary);
+        let mut command = damage::bearing_limits(binary);
         command.args(["serve", "--config"]).arg(&place.configuration);
         if let Some(bytes) = self.options.segment_bytes {
             command.env("CAMPANILE_TEST_SEGMENT_BYTES", bytes.to_string());

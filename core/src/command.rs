@@ -1,8 +1,8 @@
 //! The vocabulary of the log: everything that can change the machine, as data with no question left in it.
 //!
 //! Whatever two replicas could answer differently (now, zones, ids, randomness) was answered by the proposer and is a
-//! number here. Nothing here decides; [`crate::machine`] does. The layout is schema [`SCHEMA`]: a change of any type in it
-//! is a new schema, new variants go at the end, and the golden bytes in `storage` and `raft` hold it.
+//! number here. Nothing here decides; [`crate::machine`] does. A change of any type in it is a new level of
+//! [`crate::format`], new variants go at the end, and the golden bytes in `raft` hold it.
 
 mod backfill;
 mod keeping;
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::chain::ChainId;
 use crate::event::{LedgerEnd, SkipReason};
 use crate::firing::{FiringId, Kind};
+use crate::format::FormatLevel;
 use crate::id::{AttemptNumber, Epoch, LogIndex, NodeId, Revision, Term, Uid};
 use crate::reply::{Fingerprint, Rejection};
 use crate::time::{Span, Timestamp};
@@ -28,9 +29,6 @@ pub use schedule::{
     Apply, CancelFiring, DeleteSchedule, PauseSchedule, PutSchedule, Rerun, ResumeSchedule, SetMark, Trigger,
 };
 pub use work::{Begin, BeginItem, Extend, SettleItem, Take, Work};
-
-/// The version of this vocabulary on disk and wire.
-pub const SCHEMA: u16 = 4;
 
 /// One entry of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,6 +104,8 @@ pub enum Body {
     Restate(Restate),
     /// Drop the oldest rows of the ledger.
     DropLedger(DropLedger),
+    /// Every member reads this level: write it from here on.
+    SetFormatLevel(FormatLevel),
 }
 
 /// A leader takes office.

@@ -1,9 +1,10 @@
 //! The facts of the ledger: what `apply` decided, immutable, the same on every replica.
 //!
-//! Facts are past. The layout is schema [`SCHEMA`]; see [`crate::command`] for the rules of change.
+//! Facts are past. A change of any type in it is a new level of [`crate::format`]; new variants go at the end.
 
 mod end;
 mod reason;
+mod subject;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::backfill::{BackfillPlan, BackfillState};
 use crate::calendar::Calendar;
 use crate::definition::{Definition, ScheduleName};
 use crate::firing::{FiringId, Kind};
+use crate::format::FormatLevel;
 use crate::id::{AttemptNumber, BackfillId, Epoch, LogIndex, NodeId, Revision, Term, Uid};
 use crate::queue::QueueSettings;
 use crate::schedule::State;
@@ -21,9 +23,6 @@ use crate::time::{Span, Timestamp};
 
 pub use end::LedgerEnd;
 pub use reason::{DropReason, Outcome, SkipReason};
-
-/// The version of this vocabulary on disk and wire.
-pub const SCHEMA: u16 = 4;
 
 /// One row of the ledger; its key (log index, n) stands beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -356,53 +355,14 @@ pub enum Event {
         /// The first entry that is kept.
         before: LogIndex,
     },
+    /// Everything behind this entry is written at this level; its own rows still at the one before.
+    FormatLevelSet {
+        /// The level before.
+        from: FormatLevel,
+        /// The level from here on.
+        level: FormatLevel,
+    },
 }
 
 /// A gap between leaders that is told: longer than a failover takes.
 pub const MIN_OUTAGE: Span = Span::from_secs(1);
-
-impl Event {
-    /// The schedule that it belongs to, if it belongs to one.
-    #[must_use]
-    pub fn uid(&self) -> Option<Uid> {
-        match self {
-            Self::Fired { firing, .. } | Self::Begun { firing, .. } | Self::Settled { firing, .. } => {
-                Some(firing.uid)
-            }
-            Self::Skipped { uid, .. }
-            | Self::Defined { uid, .. }
-            | Self::Deleted { uid, .. }
-            | Self::Paused { uid, .. }
-            | Self::Resumed { uid, .. }
-            | Self::Parked { uid, .. }
-            | Self::Finished { uid } => Some(*uid),
-            Self::StopAsked { firing }
-            | Self::Cancelled { firing, .. }
-            | Self::LetterDiscarded { firing, .. }
-            | Self::ChainDropped { cause: firing, .. } => Some(firing.uid),
-            Self::MarkSet { uid, .. }
-            | Self::Standing { uid, .. }
-            | Self::BackfillCreated { uid, .. }
-            | Self::NextMoved { uid, .. } => Some(*uid),
-            Self::LeaderEpoch { .. }
-            | Self::NodeAdmitted { .. }
-            | Self::BackfillEnded { .. }
-            | Self::CalendarPut { .. }
-            | Self::CalendarDeleted { .. }
-            | Self::ZonesUsed { .. }
-            | Self::QueuePut { .. }
-            | Self::QueueDeleted { .. }
-            | Self::QueuePaused { .. }
-            | Self::QueueResumed { .. }
-            | Self::SecretPut { .. }
-            | Self::SecretDeleted { .. }
-            | Self::Outage { .. }
-            | Self::LedgerChecked { .. }
-            | Self::Restating { .. }
-            | Self::CalendarStanding { .. }
-            | Self::Restated { .. }
-            | Self::MembersChanged { .. }
-            | Self::LedgerDropped { .. } => None,
-        }
-    }
-}

@@ -1,7 +1,7 @@
 //! The machine as one value that can be written and read: what a snapshot carries. Indexes are not in it.
 //!
-//! Taking an image is a shallow copy ([`Image::of`] on a clone of the machine, away from apply). The layout is schema
-//! [`SCHEMA`]: a change of any type in it is a new schema.
+//! Taking an image is a shallow copy ([`Image::of`] on a clone of the machine, away from apply). A change of
+//! any type in it is a new level of [`crate::format`].
 
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use crate::backfill::Backfill;
 use crate::chain::Chain;
 use crate::definition::Definition;
 use crate::firing::{Cause, Decided, Firing, FiringId, Kind, Phase};
+use crate::format::FormatLevel;
 use crate::id::{AttemptNumber, LogIndex, NodeId, Revision};
 use crate::invariant;
 use crate::letter::Letter;
@@ -23,9 +24,6 @@ use crate::schedule::Schedule;
 use crate::secret::Secret;
 use crate::state::{Keeping, NamedCalendar, Office, Rules, State};
 use crate::time::Timestamp;
-
-/// The version of the layout.
-pub const SCHEMA: u16 = 4;
 
 /// A whole machine at one index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +43,7 @@ pub struct Image {
     letters: Vec<Arc<Letter>>,
     chains: Vec<Arc<Chain>>,
     keeping: Keeping,
+    format_level: FormatLevel,
 }
 
 /// A live firing; its definition only when it is not that of its schedule any more.
@@ -101,6 +100,7 @@ impl Image {
             letters: state.letters.iter().cloned().collect(),
             chains: state.chains().cloned().collect(),
             keeping: state.keeping.clone(),
+            format_level: state.format_level,
         }
     }
 
@@ -131,6 +131,7 @@ impl Image {
             calendars: self.calendars.into_iter().collect(),
             rules: self.rules,
             keeping: self.keeping,
+            format_level: self.format_level,
             secrets: self.secrets.into_iter().collect(),
             chains: self.chains.into_iter().map(|chain| (chain.id, chain)).collect(),
             ..State::default()

@@ -48,6 +48,8 @@ pub mod backfill;
 
 pub mod reply;
 
+pub mod format;
+
 pub mod command;
 
 pub mod event;

@@ -10,6 +10,7 @@ mod cancel;
 mod chain;
 mod cycle;
 mod decide;
+mod format;
 mod keeping;
 mod leader;
 mod lease;
@@ -156,6 +157,7 @@ impl Turn<'_> {
             Body::CheckLedger(end) => keeping::check(self, *end),
             Body::Restate(command) => keeping::restate(self, *command),
             Body::DropLedger(command) => keeping::drop_rows(self, *command),
+            Body::SetFormatLevel(level) => format::set_level(self, *level),
         }
     }
 
@@ -201,6 +203,7 @@ fn request_of(body: &Body) -> Option<&Request> {
         | Body::Refresh(_)
         | Body::CheckLedger(_)
         | Body::Restate(_)
-        | Body::DropLedger(_) => None,
+        | Body::DropLedger(_)
+        | Body::SetFormatLevel(_) => None,
     }
 }

@@ -19,6 +19,7 @@ use crate::chain::{Chain, ChainId};
 use crate::definition::{Definition, ScheduleName};
 use crate::due::DueIndex;
 use crate::firing::{Firing, FiringId, Phase};
+use crate::format::FormatLevel;
 use crate::id::{BackfillId, Epoch, LogIndex, NodeId, Run, Term, Uid};
 use crate::letter::Letters;
 use crate::queue::Queue;
@@ -64,6 +65,7 @@ pub struct State {
     pub(crate) rules: Rules,
     /// How far the ledger reaches back.
     pub(crate) keeping: Keeping,
+    pub(crate) format_level: FormatLevel,
     /// Derived.
     pub(crate) due: DueIndex,
     /// Derived: how many schedules name a calendar.
@@ -106,6 +108,7 @@ impl Default for State {
             chains: OrdMap::new(),
             rules: Rules::default(),
             keeping: Keeping::default(),
+            format_level: FormatLevel::OLDEST,
             due: DueIndex::default(),
             calendar_users: Users::default(),
             secret_users: Users::default(),
@@ -140,12 +143,6 @@ impl State {
     #[must_use]
     pub fn clock(&self) -> Timestamp {
         self.clock
-    }
-
-    /// How far the ledger reaches back, and where it can be understood from.
-    #[must_use]
-    pub fn keeping(&self) -> &Keeping {
-        &self.keeping
     }
 
     /// The leader in office.

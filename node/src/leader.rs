@@ -1,7 +1,7 @@
 //! What a leader does, and for how long: the duties of an office run in one scope that ends with it.
 //!
 //! ```text
-//!   offices (from consensus) ── Some(office) ─> scope { ticker, refresher, backfills, keeper } ── None, another office, stop ─> joined
+//!   offices (from consensus) ── Some(office) ─> scope { ticker, refresher, backfills, keeper, raiser } ── None, another office, stop ─> joined
 //! ```
 //! An office is a committed `LeaderEpoch`: consensus hands it out after its reply, never from a metric. No duty keeps what
 //! it could not find again in the machine, so taking office costs nothing that grows with the number of schedules, and a
@@ -11,6 +11,7 @@ mod backfills;
 mod duty;
 mod keeper;
 pub mod office;
+mod raiser;
 mod refresh;
 mod ticker;
 
@@ -29,6 +30,7 @@ pub use backfills::Backfills;
 pub use duty::Duty;
 pub use keeper::{Keeper, Retention};
 use office::Office;
+use raiser::Raiser;
 use refresh::Refresher;
 pub use ticker::Ticker;
 
@@ -115,6 +117,7 @@ impl Scope {
         tasks.spawn(keeper.run(end.clone()));
         tasks.spawn(backfills.run(end.clone()));
         tasks.spawn(refresher.run(end.clone()));
+        tasks.spawn(Raiser::new(office.clone(), duties.clock).run(end.clone()));
         Self { end, tasks }
     }
 

@@ -12,21 +12,22 @@ mod archive;
 mod chain;
 mod heads;
 mod ledger;
+mod level;
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use campanile_core::event::Row as CoreRow;
-use campanile_core::event::SCHEMA;
 use campanile_core::id::LogIndex;
 use campanile_core::verify::{Place, Scope, Verdict, Verifier};
+use campanile_raft::level as bytes;
 use campanile_storage::Kind;
-use campanile_storage::codec;
 use campanile_storage::ledger::{Hash, Position, Row};
 
 pub use archive::{NotAnArchive, OfArchive};
 pub use chain::{Break, Chain};
 pub use heads::{KnownHead, NoHead};
 pub use ledger::OfLedger;
+use level::Level;
 
 /// So many batches wait for the slower thread.
 const BATCHES: usize = 4;
@@ -147,11 +148,15 @@ fn judge(
     mut chain: Chain,
     mut watch: impl FnMut(Progress) -> bool,
 ) -> Result<Found, Ended> {
+    let mut level = Level::default();
     while let Ok(batch) = batches.recv() {
         for (row, flaw) in &batch.rows {
             chain.pass(row.position, row.hash, flaw.as_deref());
-            match codec::decode::<CoreRow>(Kind::Event, SCHEMA, &row.body) {
-                Ok(read) => {
+            match bytes::read_with_level::<CoreRow>(Kind::Event, &row.body) {
+                Ok((at, read)) => {
+                    if let Some(why) = level.pass(row.position, at, &read.event) {
+                        chain.flawed(row.position, why);
+                    }
                     chain.hear(row.position, &read.event);
                     verifier.hear(Place { index: LogIndex(row.position.index), n: row.position.n }, &read);
                 }

@@ -121,7 +121,7 @@ fn the_cluster_is_shown_as_its_leader_sees_it() {
     let cluster = |node: u64, leader: Value, reachable: Value| {
         json!({"name": "prod", "node": node, "version": "0.1.0", "leader": leader, "term": 3, "applied": 90, "last_log": 91,
             "nodes": [{"id": 1, "role": "leader", "api_address": "http://n1", "peer_address": "n1:1", "reachable": true, "lag": 0},
-                      {"id": 2, "role": "follower", "api_address": "http://n2", "peer_address": "n2:1", "reachable": reachable, "lag": 7, "clock_offset_ms": -3, "tz_data": "2025b"}],
+                      {"id": 2, "role": "follower", "api_address": "http://n2", "peer_address": "n2:1", "reachable": reachable, "lag": 7, "clock_offset_ms": -3, "tz_data": "2025b", "speaks": 4}],
             "warnings": ["the nodes have different tz data"]})
     };
     let follower = Node::start(move |_| answer(200, cluster(2, json!(1), Value::Null)));
@@ -131,7 +131,7 @@ fn the_cluster_is_shown_as_its_leader_sees_it() {
     assert_eq!(ran.exit, Exit::Done, "{}", ran.err);
     let row = ran.out.lines().find(|line| line.starts_with('2')).unwrap();
     let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
-    assert_eq!(cells, ["2", "follower", "no", "7", "-3 ms", "2025b", "http://n2", "n2:1"]);
+    assert_eq!(cells, ["2", "follower", "no", "7", "-3 ms", "2025b", "4", "http://n2", "n2:1"]);
     assert!(ran.out.contains("90 of 91"), "{}", ran.out);
     assert!(ran.out.ends_with("\nwarning: the nodes have different tz data\n"), "{}", ran.out);
 

@@ -14,10 +14,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use campanile_core::command::{Body, Command};
-use campanile_core::event::{self, Event, LedgerEnd, Row};
+use campanile_core::event::{Event, LedgerEnd, Row};
+use campanile_core::format::FormatLevel;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
-use campanile_storage::codec::{self, CodecError, Kind};
+use campanile_storage::codec::{CodecError, Kind};
 use campanile_storage::ledger::Ledger;
 use futures_util::{Stream, StreamExt};
 use openraft::storage::{ApplyResponder, EntryResponder, RaftStateMachine};
@@ -29,6 +30,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use crate::compare::Comparer;
 use crate::fatal::Fatal;
 use crate::image::{self, Builder, Covered, Parcel, Site};
+use crate::level;
 use crate::policy::Policy;
 use crate::types::{
     Answer, Entry, LogId, Membership, Payload, Proposal, SnapshotMeta, StoredMembership, Types,
@@ -94,7 +96,7 @@ impl<R: AsyncRuntime> Applier<R> {
         let mut batch = Batch::<R> { rows: Vec::new(), replies: Vec::new() };
         while let Some(next) = entries.next().await {
             let (entry, responder) = next?;
-            let command = command_of(&entry)?;
+            let command = command_of(&entry, self.machine.format_level())?;
             if let Some(end) = command.as_ref().and_then(stated_by) {
                 self.write(&mut batch)?;
                 self.compare(end).await?;
@@ -149,7 +151,8 @@ impl<R: AsyncRuntime> Applier<R> {
         entry: &Entry,
         command: Option<&Command>,
     ) -> Result<(Answer, Vec<Vec<u8>>), io::Error> {
-        let index = LogIndex(entry.log_id.index);
+        // The entry that raises the level is itself still told at the one before.
+        let (index, level) = (LogIndex(entry.log_id.index), self.machine.format_level());
         let (answer, rows) = match (&entry.payload, command) {
             (Payload::Membership(membership), _) => {
                 self.membership = StoredMembership::new(Some(entry.log_id), membership.clone());
@@ -162,7 +165,11 @@ impl<R: AsyncRuntime> Applier<R> {
             }
         };
         self.last = Some(entry.log_id);
-        let rows = rows.iter().map(encoded).collect::<Result<_, _>>().map_err(io::Error::other)?;
+        let rows = rows
+            .iter()
+            .map(|row| level::write(Kind::Event, level, row))
+            .collect::<Result<_, CodecError>>()
+            .map_err(io::Error::other)?;
         Ok((answer, rows))
     }
 
@@ -221,11 +228,17 @@ impl<R: AsyncRuntime> Applier<R> {
     }
 }
 
-fn command_of(entry: &Entry) -> Result<Option<Command>, io::Error> {
-    match &entry.payload {
-        Payload::Normal(proposal) => proposal.command().map(Some).map_err(io::Error::other),
-        Payload::Blank | Payload::Membership(_) => Ok(None),
+/// The command of an entry, where the log has agreed on `allowed`. One that this version cannot follow is refused before it
+/// is decoded, and so is one that raises the level above what this version reads.
+fn command_of(entry: &Entry, allowed: FormatLevel) -> Result<Option<Command>, io::Error> {
+    let Payload::Normal(proposal) = &entry.payload else { return Ok(None) };
+    let level = proposal.level().map_err(io::Error::other)?;
+    level::in_order(level, allowed).map_err(io::Error::other)?;
+    let command = proposal.command().map_err(io::Error::other)?;
+    if let Body::SetFormatLevel(next) = command.body {
+        level::readable(next).map_err(io::Error::other)?;
     }
+    Ok(Some(command))
 }
 
 /// The end of its ledger, when a leader states it.
@@ -235,10 +248,6 @@ fn stated_by(command: &Command) -> Option<LedgerEnd> {
         Body::CheckLedger(end) => Some(*end),
         _ => None,
     }
-}
-
-fn encoded(row: &Row) -> Result<Vec<u8>, CodecError> {
-    codec::encode(Kind::Event, event::SCHEMA, row)
 }
 
 impl<R: AsyncRuntime> RaftStateMachine<Types<R>> for Applier<R> {

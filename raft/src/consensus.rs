@@ -4,6 +4,7 @@
 //! never repeats a question whose outcome is unknown.
 
 mod backup;
+mod formats;
 mod ledger;
 mod status;
 
@@ -33,6 +34,7 @@ use crate::transport::Purpose;
 use crate::transport::clocks::PeerClock;
 use crate::transport::dialer::{Dialer, Target};
 use crate::transport::doors::{self, Doors, ForwardHandler, Node};
+use crate::transport::formats::Formats;
 use crate::transport::message::{self, ReadIndexAnswer};
 use crate::transport::path;
 use crate::transport::zones::Zones;
@@ -100,6 +102,7 @@ pub(crate) struct Inner {
     pub(crate) chancery: Arc<Chancery<TokioRuntime>>,
     pub(crate) comparer: Comparer,
     pub(crate) zones: Arc<Zones>,
+    pub(crate) formats: Arc<Formats>,
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
 }

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 use campanile_core::image as core_image;
 use campanile_core::machine::Machine;
-use campanile_storage::codec::{self, CodecError, Kind};
+use campanile_storage::codec::{CodecError, Kind};
 use campanile_storage::image::Images;
 use campanile_storage::ledger::{Head, LedgerReader, Options as LedgerOptions, Syncer};
 use campanile_storage::{Trouble, ledger};
@@ -29,6 +29,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 pub use self::parcel::{Incoming, Outgoing, Parcel};
 use crate::format::{self, LogIdForm, StoredMembershipForm};
+use crate::level;
 use crate::types::{LogId, SnapshotMeta, StoredMembership, Types};
 
 /// What an image covers: everything up to its last entry, with the ledger's end there.
@@ -56,6 +57,9 @@ pub enum Unusable {
     /// It is not one that this version reads.
     #[error(transparent)]
     Codec(#[from] CodecError),
+    /// It is of a newer version.
+    #[error(transparent)]
+    Ahead(#[from] level::Unfit),
     /// It is one that no machine made.
     #[error("{0}")]
     Damage(core_image::Damage),
@@ -116,12 +120,12 @@ impl Covered {
     }
 }
 
-/// A machine as bytes.
+/// A machine as bytes, at its own level.
 ///
 /// # Errors
 /// When it is larger than a reader would accept.
 pub fn machine_bytes(machine: &Machine) -> Result<Vec<u8>, CodecError> {
-    codec::encode(Kind::Image, core_image::SCHEMA, &core_image::Image::of(machine))
+    level::write(Kind::Image, machine.format_level(), &core_image::Image::of(machine))
 }
 
 /// Reads what [`machine_bytes`] wrote.
@@ -129,11 +133,8 @@ pub fn machine_bytes(machine: &Machine) -> Result<Vec<u8>, CodecError> {
 /// # Errors
 /// When it cannot be used.
 pub fn machine(bytes: &[u8]) -> Result<Machine, Unusable> {
-    let frame = codec::open(Kind::Image, bytes)?;
-    let image: core_image::Image = match frame.schema() {
-        core_image::SCHEMA => frame.decode()?,
-        _ => return Err(frame.unknown_schema().into()),
-    };
+    level::readable(level::of(Kind::Image, bytes)?)?;
+    let image: core_image::Image = level::read(Kind::Image, bytes)?;
     image.into_machine().map_err(Unusable::Damage)
 }
 

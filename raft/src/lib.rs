@@ -18,6 +18,7 @@ pub mod format;
 pub mod identity;
 pub mod image;
 pub mod leadership;
+pub mod level;
 pub mod log;
 pub mod mark;
 pub mod membership;

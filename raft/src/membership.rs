@@ -36,6 +36,7 @@ use crate::consensus::{Consensus, Inner};
 use crate::fatal::Fatal;
 use crate::identity::{Identity, Origin};
 use crate::leadership::Candidate;
+use crate::level;
 use crate::log::LogAdapter;
 use crate::mark;
 use crate::office::Chancery;
@@ -48,6 +49,7 @@ use crate::transport::clocks::Clocks;
 use crate::transport::dialer::Dialer;
 use crate::transport::doors::{Doors, Node};
 use crate::transport::ends;
+use crate::transport::formats::Formats;
 use crate::transport::guard::Guard;
 use crate::transport::link::Links;
 use crate::transport::server;
@@ -82,6 +84,9 @@ pub enum StartError {
     /// The staged backup cannot be restored.
     #[error("the backup in the data directory cannot be restored: {0}")]
     Restore(String),
+    /// This version is too old for the cluster that it would join.
+    #[error("this node cannot join")]
+    Format(#[from] level::Unfit),
     /// openraft does not start.
     #[error("consensus does not start: {0}")]
     Consensus(String),
@@ -95,6 +100,7 @@ struct Entrance {
     dialer: Arc<Dialer>,
     clocks: Arc<Clocks>,
     zones: Arc<Zones>,
+    formats: Arc<Formats>,
 }
 
 impl Consensus {
@@ -143,7 +149,9 @@ fn open_doors(options: Options, listener: TcpListener) -> (Entrance, Cancellatio
     let (clock, tz) = (Arc::clone(&options.clock), options.tz_data.as_deref());
     let doors = Arc::new(Doors::new(Arc::clone(&guard), clock, tz, own_peer(&options)));
     let (clocks, zones) = (Arc::new(Clocks::default()), Arc::new(Zones::default()));
-    let dialer = Arc::new(Dialer::new(Arc::clone(&guard), Arc::clone(&clocks), Arc::clone(&zones)));
+    let formats = Arc::new(Formats::default());
+    let told = (Arc::clone(&clocks), Arc::clone(&zones), Arc::clone(&formats));
+    let dialer = Arc::new(Dialer::new(Arc::clone(&guard), told.0, told.1, told.2));
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let asked = Arc::clone(&doors);
     let answer = move |request| {
@@ -151,7 +159,7 @@ fn open_doors(options: Options, listener: TcpListener) -> (Entrance, Cancellatio
         async move { doors.answer(request).await }
     };
     tasks.spawn(server::serve(listener, answer, stop.clone()));
-    (Entrance { options, guard, doors, dialer, clocks, zones }, stop, tasks)
+    (Entrance { options, guard, doors, dialer, clocks, zones, formats }, stop, tasks)
 }
 
 /// Finds out who this node is, and opens what it keeps.
@@ -163,7 +171,10 @@ async fn settle(entrance: &Entrance, place: usize) -> Result<(Identity, Stores),
     entrance.doors.know_nothing();
     let (node, origin) = match found::look_around(entrance, place).await {
         found::Surroundings::Nothing(node) => (node, Origin::Founder),
-        found::Surroundings::Cluster => (join::ask_for_id(entrance).await, Origin::Joined),
+        found::Surroundings::Cluster => {
+            level::readable(entrance.formats.written())?;
+            (join::ask_for_id(entrance).await, Origin::Joined)
+        }
     };
     let identity = Identity::new(&entrance.options.cluster, node, origin);
     identity.write(&entrance.options.data)?;
@@ -180,7 +191,7 @@ async fn run(
     stop: CancellationToken,
     tasks: TaskTracker,
 ) -> Result<Consensus, StartError> {
-    let Entrance { options, guard, doors, dialer, clocks, zones } = entrance;
+    let Entrance { options, guard, doors, dialer, clocks, zones, formats } = entrance;
     let Stores { log, ledger, site, machine, covered } = stores;
     let node = identity.node;
     guard.become_node(node);
@@ -223,6 +234,7 @@ async fn run(
         reign: Arc::clone(&reign),
     };
     let comparer = comparer();
+    let level_view = Arc::clone(&view);
     let inner = Arc::new(Inner {
         options,
         node: NodeId(node),
@@ -238,10 +250,11 @@ async fn run(
         chancery,
         comparer,
         zones,
+        formats,
         stop: stop.clone(),
         tasks: tasks.clone(),
     });
-    doors.open(raft.clone(), site, Arc::clone(&reign), join::handler(&inner));
+    doors.open(raft.clone(), site, Arc::clone(&reign), level_view, join::handler(&inner));
     match identity.origin {
         Origin::Founder if node == found::FIRST => {
             let (dialer, options) = (Arc::clone(&inner.dialer), inner.options.clone());

@@ -74,7 +74,7 @@ impl<R: AsyncRuntime> Chancery<R> {
     /// Hands a proposal to openraft, for this term only, without waiting for anything.
     pub(crate) fn hand_over(&self, term: Term, command: &Command) -> Result<Pending<R>, ProposeError> {
         let place = Arc::clone(&self.in_flight).try_acquire_owned().map_err(|_| ProposeError::Busy)?;
-        let proposal = Proposal::of(command).map_err(too_large)?;
+        let proposal = Proposal::of(self.view.machine().format_level(), command).map_err(too_large)?;
         if proposal.bytes().len() > COMMAND_LIMIT {
             return Err(ProposeError::TooLarge { bytes: proposal.bytes().len() });
         }

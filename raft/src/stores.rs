@@ -8,13 +8,16 @@
 
 use std::path::{Path, PathBuf};
 
+use campanile_core::format::FormatLevel;
 use campanile_core::machine::Machine;
 use campanile_storage::Trouble;
+use campanile_storage::codec::Kind;
 use campanile_storage::image::Images;
 use campanile_storage::ledger::{Head, Ledger};
 use campanile_storage::log::Log;
 
 use crate::image::{self, Covered, Site};
+use crate::level;
 use crate::settings::Options;
 use crate::types::StoredMembership;
 
@@ -75,6 +78,11 @@ fn newest(images: &Images, dir: &Path) -> Result<(Machine, Covered), Trouble> {
     let covered = Covered::from_bytes(&found.meta)?;
     let machine = image::machine(&found.body).map_err(|why| match why {
         image::Unusable::Codec(codec) => Trouble::from(codec),
+        image::Unusable::Ahead(_) => Trouble::TooNew {
+            path: dir.into(),
+            found: level::of(Kind::Image, &found.body).map_or(0, |level| level.0),
+            known: FormatLevel::NEWEST.0,
+        },
         image::Unusable::Damage(damage) => Trouble::damaged(dir, damage.to_string()),
     })?;
     Ok((machine, covered))

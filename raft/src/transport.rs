@@ -14,6 +14,7 @@ pub mod clocks;
 pub mod dialer;
 pub mod doors;
 pub mod ends;
+pub mod formats;
 pub mod guard;
 pub mod link;
 pub mod message;

@@ -9,9 +9,10 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use bytes::Bytes;
-use campanile_core::command::{self, Command};
+use campanile_core::command::Command;
+use campanile_core::format::FormatLevel;
 use campanile_core::reply::Reply;
-use campanile_storage::codec::{self, CodecError, Kind};
+use campanile_storage::codec::{CodecError, Kind};
 use openraft::async_runtime::OneshotSender;
 use openraft::impls::{InlineBatch, leader_id_std};
 use openraft::raft::responder::Responder;
@@ -20,6 +21,8 @@ use openraft::type_config::alias::{OneshotReceiverOf, OneshotSenderOf};
 use openraft::vote::RaftLeaderId;
 use openraft::{AsyncRuntime, OptionalSend, RaftTypeConfig};
 use tokio::sync::OwnedSemaphorePermit;
+
+use crate::level;
 
 /// The type configuration of openraft over the runtime `R`. Written by hand since the macro for it cannot be generic.
 pub struct Types<R>(PhantomData<fn() -> R>);
@@ -128,12 +131,12 @@ impl<R> Ord for Types<R> {
 pub struct Proposal(Bytes);
 
 impl Proposal {
-    /// The command, encoded.
+    /// The command, encoded at the level of the machine that it is proposed to.
     ///
     /// # Errors
     /// When it is larger than a reader would accept.
-    pub fn of(command: &Command) -> Result<Self, CodecError> {
-        codec::encode(Kind::Command, command::SCHEMA, command).map(|bytes| Self(bytes.into()))
+    pub fn of(level: FormatLevel, command: &Command) -> Result<Self, CodecError> {
+        level::write(Kind::Command, level, command).map(|bytes| Self(bytes.into()))
     }
 
     /// Bytes that came from a log or a peer. They are not looked at before [`Proposal::command`].
@@ -148,17 +151,21 @@ impl Proposal {
         &self.0
     }
 
+    /// The level that it was encoded at.
+    ///
+    /// # Errors
+    /// When the bytes are no command.
+    pub fn level(&self) -> Result<FormatLevel, CodecError> {
+        level::of(Kind::Command, &self.0)
+    }
+
     /// The command.
     ///
     /// # Errors
     /// When the bytes are not a command of a schema that this version knows: the node must stop, since to skip a command
     /// would part the replicas.
     pub fn command(&self) -> Result<Command, CodecError> {
-        let frame = codec::open(Kind::Command, &self.0)?;
-        match frame.schema() {
-            command::SCHEMA => frame.decode(),
-            _ => Err(frame.unknown_schema()),
-        }
+        level::read(Kind::Command, &self.0)
     }
 }
 

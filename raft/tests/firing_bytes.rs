@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use campanile_core::attempt::{Holder, Lease, Report, Verdict};
-use campanile_core::event::{Event, Outcome, Row, SCHEMA};
+use campanile_core::event::{Event, Outcome, Row};
 use campanile_core::firing::{EndState, FiringId, Kind};
+use campanile_core::format::FormatLevel;
 use campanile_core::id::{AttemptNumber, FencingToken, NodeId, Revision, Run, Uid};
 use campanile_core::time::{Span, Timestamp};
 use campanile_storage::codec;
@@ -36,7 +37,7 @@ fn facts(nth: u64) -> [Vec<u8>; 3] {
     let fired = Event::Fired { firing, revision: Revision(3), kind: Kind::Scheduled };
     let settled = Event::Settled { firing, attempt: AttemptNumber(1), report: Some(report), outcome };
     [(5, fired), (9, Event::Begun { firing, lease }), (40, settled)].map(|(millis, event)| {
-        codec::encode(codec::Kind::Event, SCHEMA, &Row { at: later(millis), event }).unwrap()
+        codec::encode(codec::Kind::Event, FormatLevel::NEWEST.0, &Row { at: later(millis), event }).unwrap()
     })
 }
 

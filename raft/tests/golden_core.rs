@@ -1,5 +1,5 @@
 //! What the log, the ledger and the images hold of core, byte by byte: a command of every kind, a fact of every kind, and the
-//! image of a machine. A change here is a new schema (`command::SCHEMA`, `event::SCHEMA`, `image::SCHEMA`), and then the
+//! image of a machine. A change here is a new level (`campanile_core::format`), and then the
 //! file is written anew with `GOLDEN_UPDATE=1`; bytes that change under an old number part a mixed cluster silently.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -13,11 +13,15 @@ mod golden_core {
 use std::fmt::Write as _;
 use std::path::Path;
 
-use campanile_core::command::{self, Command};
-use campanile_core::event::{self, Row};
-use campanile_core::image;
+use campanile_core::command::Command;
+use campanile_core::event::Row;
+use campanile_core::format::FormatLevel;
+use campanile_raft::level;
 use campanile_raft::types::Proposal;
-use campanile_storage::codec::{self, Kind};
+use campanile_storage::codec::Kind;
+
+/// The level of the file.
+const LEVEL: FormatLevel = FormatLevel(4);
 
 use golden_core::{commands, facts, machine};
 
@@ -38,20 +42,20 @@ fn name(value: &impl std::fmt::Debug) -> String {
 fn every_command_fact_and_image_keeps_its_bytes() {
     let mut text = String::new();
     for command in commands::commands() {
-        let bytes = Proposal::of(&command).unwrap();
+        let bytes = Proposal::of(LEVEL, &command).unwrap();
         assert_eq!(bytes.command().unwrap(), command, "read back");
-        writeln!(text, "command {} {} {}", command::SCHEMA, name(&command.body), hex(bytes.bytes())).unwrap();
+        writeln!(text, "command {LEVEL} {} {}", name(&command.body), hex(bytes.bytes())).unwrap();
     }
     for row in facts::rows() {
-        let bytes = codec::encode(Kind::Event, event::SCHEMA, &row).unwrap();
-        let back: Row = codec::decode(Kind::Event, event::SCHEMA, &bytes).unwrap();
+        let bytes = level::write(Kind::Event, LEVEL, &row).unwrap();
+        let back: Row = level::read(Kind::Event, &bytes).unwrap();
         assert_eq!(back, row, "read back");
-        writeln!(text, "event {} {} {}", event::SCHEMA, name(&row.event), hex(&bytes)).unwrap();
+        writeln!(text, "event {LEVEL} {} {}", name(&row.event), hex(&bytes)).unwrap();
     }
     let machine = machine::machine();
     let bytes = campanile_raft::image::machine_bytes(&machine).unwrap();
     assert!(campanile_raft::image::machine(&bytes).unwrap() == machine, "read back");
-    writeln!(text, "image {} Machine {}", image::SCHEMA, hex(&bytes)).unwrap();
+    writeln!(text, "image {LEVEL} Machine {}", hex(&bytes)).unwrap();
     assert_same(&text);
 }
 
@@ -82,7 +86,7 @@ fn the_bytes_of_the_file_are_read_as_the_same_values() {
                 assert_eq!(Some(read), commands.next());
             }
             "event" => {
-                let read: Row = codec::decode(Kind::Event, event::SCHEMA, &bytes).unwrap();
+                let read: Row = level::read(Kind::Event, &bytes).unwrap();
                 assert_eq!(Some(read), rows.next());
             }
             _ => assert!(campanile_raft::image::machine(&bytes).unwrap() == machine::machine()),
@@ -92,8 +96,8 @@ fn the_bytes_of_the_file_are_read_as_the_same_values() {
 
 #[test]
 fn a_command_of_another_schema_is_refused_and_never_guessed() {
-    let mut bytes = Proposal::of(&commands::commands()[0]).unwrap().bytes().to_vec();
-    for schema in [1_u16, command::SCHEMA + 1] {
+    let mut bytes = Proposal::of(LEVEL, &commands::commands()[0]).unwrap().bytes().to_vec();
+    for schema in [1_u16, FormatLevel::NEWEST.0 + 1] {
         bytes[1..3].copy_from_slice(&schema.to_le_bytes());
         let refused = Proposal::from_bytes(bytes.clone().into()).command().unwrap_err();
         assert_eq!(refused.to_string(), format!("schema {schema} of a command is unknown to this version"));

@@ -51,7 +51,7 @@ async fn purged_beyond(cluster: &Cluster, index: LogIndex) {
 
 fn dialer(cluster: &str, secret: &str) -> Dialer {
     let guard = Arc::new(Guard::new(cluster.into(), Some(Secret::new(secret))));
-    Dialer::new(guard, Arc::new(Clocks::default()), Arc::new(Zones::default()))
+    Dialer::new(guard, Arc::new(Clocks::default()), Arc::new(Zones::default()), Arc::default())
 }
 
 async fn hello(dialer: &Dialer, address: &str, node: u64) -> Result<Hello, CallError> {

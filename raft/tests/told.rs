@@ -4,7 +4,8 @@
 mod cluster;
 
 use campanile_core::command::{AdmitNode, Body, DropLedger, Request, Restate};
-use campanile_core::event::{self, Event, Row};
+use campanile_core::event::{Event, Row};
+use campanile_core::format::FormatLevel;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::reply::Reply;
 use campanile_core::time::Timestamp;
@@ -18,7 +19,7 @@ fn facts(cluster: &Cluster, node: usize) -> Vec<Row> {
     let rows = cluster.nodes[&node].ledger().read(None, usize::MAX, usize::MAX).unwrap();
     let decode = |body: &[u8]| {
         let frame = codec::open(Kind::Event, body).unwrap();
-        assert_eq!(frame.schema(), event::SCHEMA);
+        assert_eq!(FormatLevel(frame.schema()), FormatLevel::OLDEST);
         frame.decode().unwrap()
     };
     rows.iter().map(|row| decode(&row.body)).collect()

@@ -1,8 +1,10 @@
-//! How far the ledger reaches back, and where it can be understood from.
+//! How far the ledger reaches back, where it can be understood from, and at which level it is written.
 
 use serde::{Deserialize, Serialize};
 
+use super::State;
 use crate::event::LedgerEnd;
+use crate::format::FormatLevel;
 use crate::id::{LogIndex, Uid};
 use crate::time::Timestamp;
 
@@ -41,3 +43,17 @@ pub struct Restated {
 
 /// How many of them are kept; the oldest is forgotten then, which costs nothing but that the ledger cannot begin there.
 pub const KEPT_RESTATEMENTS: usize = 64;
+
+impl State {
+    /// How far the ledger reaches back, and where it can be understood from.
+    #[must_use]
+    pub fn keeping(&self) -> &Keeping {
+        &self.keeping
+    }
+
+    /// The level at which what follows is written: commands, facts and images.
+    #[must_use]
+    pub fn format_level(&self) -> FormatLevel {
+        self.format_level
+    }
+}

@@ -104,6 +104,7 @@ fn fact(event: &Event) -> String {
         Event::Restated { from } => format!("restated since {from}"),
         Event::MembersChanged { voters, learners } => format!("members {voters:?} learners {learners:?}"),
         Event::LedgerDropped { before } => format!("ledger dropped before {before}"),
+        Event::FormatLevelSet { from, level } => format!("format level {from} -> {level}"),
     }
 }
 

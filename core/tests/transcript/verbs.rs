@@ -11,6 +11,7 @@ use campanile_core::definition::{
     About, AfterCompletion, CatchUp, CatchUpMode, Definition, Delivery, Jitter, Overlap, Policy, RetryPolicy,
 };
 use campanile_core::firing::FiringId;
+use campanile_core::format::FormatLevel;
 use campanile_core::id::{AttemptNumber, LogIndex, NodeId, Run};
 use campanile_core::plan::{PauseUntil, ResumeFrom, Wanted};
 use campanile_core::query;
@@ -73,6 +74,10 @@ pub fn plan(stage: &mut Stage, words: &Words) -> Option<Body> {
         "drop-before" => {
             let before = LogIndex(words.word(1).parse().expect("an index"));
             Some(Body::DropLedger(DropLedger { before }))
+        }
+        "format-level" => {
+            let level = words.word(1).parse().expect("a level");
+            Some(Body::SetFormatLevel(FormatLevel(level)))
         }
         _ => queues::plan(stage, words).or_else(|| orders::plan(stage, words)),
     }

@@ -19,6 +19,7 @@ static NODES: Kind = Kind {
         Column { title: "LAG", cell: |node| at(node, "/lag") },
         Column { title: "CLOCK", cell: clock },
         Column { title: "TZ DATA", cell: |node| at(node, "/tz_data") },
+        Column { title: "SPEAKS", cell: |node| at(node, "/speaks") },
         Column { title: "API", cell: |node| at(node, "/api_address") },
         Column { title: "PEER", cell: |node| at(node, "/peer_address") },
     ],
@@ -101,6 +102,7 @@ fn summary(cluster: &Value) -> Vec<(&'static str, String)> {
         ("Applied", format!("{} of {}", at(cluster, "/applied"), at(cluster, "/last_log"))),
         // As `verify --head` takes it.
         ("Ledger", format!("{}:{}", at(cluster, "/ledger/position"), at(cluster, "/ledger/hash"))),
+        ("Format level", at(cluster, "/format_level")),
         ("Schedules", at(cluster, "/schedules")),
         ("Firings under way", at(cluster, "/live_firings")),
         ("Answered by", format!("node {}, version {}", at(cluster, "/node"), at(cluster, "/version"))),

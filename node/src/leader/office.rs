@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use campanile_core::command::Body;
 use campanile_core::event::LedgerEnd;
+use campanile_core::format::FormatLevel;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
 use campanile_core::reply::Reply;
@@ -52,6 +53,12 @@ pub trait Office: Clone + Send + Sync + 'static {
     /// is nothing to state, or nobody to compare with as in a test of one process.
     fn compared_end(&self) -> impl Future<Output = Option<LedgerEnd>> + Send {
         async { None }
+    }
+
+    /// The newest format level that every member reads; `None` while one has not said it lately, or where there are no
+    /// members as in a test of one process.
+    fn common_level(&self) -> Option<FormatLevel> {
+        None
     }
 
     /// Proposes what `plan` makes of the moment that the entry will carry (`now`, the log's time when that is later, or the

@@ -43,6 +43,8 @@ pub struct Snapshot {
     pub clock_ahead: bool,
     /// How many versions of tz data the nodes are known to have.
     pub tz_versions: usize,
+    /// The format level at which the cluster writes.
+    pub format_level: u16,
 }
 
 /// Set from a [`Snapshot`] when somebody looks.
@@ -64,6 +66,7 @@ pub(super) struct Gauges {
     clock_offset: Gauge<f64, AtomicU64>,
     clock_ahead: Gauge,
     tz_versions: Gauge,
+    format_level: Gauge,
     resident: Gauge,
 }
 
@@ -121,6 +124,11 @@ impl Gauges {
             "Versions of tz data among the nodes; more than 1 is a mixed cluster",
             self.tz_versions.clone(),
         );
+        to.register(
+            "format_level",
+            "The format level at which the cluster writes",
+            self.format_level.clone(),
+        );
         to.register_with_unit("resident", "Memory of the process", Unit::Bytes, self.resident.clone());
     }
 
@@ -142,6 +150,7 @@ impl Gauges {
         self.clock_offset.set(now.clock_offset_seconds);
         self.clock_ahead.set(i64::from(now.clock_ahead));
         self.tz_versions.set(whole(now.tz_versions as u64));
+        self.format_level.set(i64::from(now.format_level));
         self.resident.set(whole(process::resident_bytes()));
     }
 }

@@ -29,9 +29,10 @@ impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
         match error {
             StartError::Trouble(trouble) => trouble.into(),
-            StartError::Configuration(_) | StartError::OtherCluster { .. } | StartError::Restore(_) => {
-                Self::Usage(one_line(&error))
-            }
+            StartError::Configuration(_)
+            | StartError::OtherCluster { .. }
+            | StartError::Restore(_)
+            | StartError::Format(_) => Self::Usage(one_line(&error)),
             StartError::Consensus(_) => Self::Fatal(one_line(&error)),
         }
     }

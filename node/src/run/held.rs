@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use campanile_core::command::Body;
 use campanile_core::event::LedgerEnd;
+use campanile_core::format::FormatLevel;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
 use campanile_core::reply::Reply;
@@ -38,6 +39,10 @@ impl Office for Held {
 
     async fn compared_end(&self) -> Option<LedgerEnd> {
         self.consensus.compared_end().await
+    }
+
+    fn common_level(&self) -> Option<FormatLevel> {
+        self.consensus.common_level()
     }
 
     async fn propose(

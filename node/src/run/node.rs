@@ -304,6 +304,7 @@ fn metrics_text(consensus: &Consensus, cluster: &Arc<Cluster>, tools: &Tools) ->
             clock_offset_seconds: seen.standing.offset_millis as f64 / 1_000.0,
             clock_ahead: seen.standing.is_ahead,
             tz_versions: seen.tz_versions().len(),
+            format_level: view.format_level().0,
         })
     })
 }

@@ -143,6 +143,7 @@ impl Quorum for Cluster {
             lag: member.lag,
             clock_offset_ms: if member.node == itself { Some(0) } else { member.clock_offset_millis },
             tz_data: member.tz_data.as_deref().map(str::to_owned),
+            speaks: member.speaks.map(|level| level.0),
         };
         ClusterStatus {
             name: self.name.clone(),

@@ -28,6 +28,7 @@ impl Service {
             last_log: status.last_log.0,
             clock: Instant(machine.clock()),
             tz_data: cron::tzdb_version(),
+            format_level: machine.format_level().0,
             clock_ahead: status.standing.is_ahead,
             quorum_offset_ms: status.standing.offset_millis,
             schedules: machine.schedule_count() as u64,

@@ -52,6 +52,7 @@ mod tests {
             lag: None,
             clock_offset_ms: None,
             tz_data: None,
+            speaks: None,
         }
     }
 

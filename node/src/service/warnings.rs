@@ -93,6 +93,7 @@ mod tests {
             lag: None,
             clock_offset_ms: Some(*offset),
             tz_data: Some((*tz).to_owned()),
+            speaks: None,
         };
         ClusterStatus {
             name: "test".into(),

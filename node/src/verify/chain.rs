@@ -101,6 +101,11 @@ impl Chain {
         }
     }
 
+    /// Something is wrong with a row that can be read.
+    pub(super) fn flawed(&mut self, position: Position, why: String) {
+        self.add(Some(position), why);
+    }
+
     pub(super) fn unreadable(&mut self, position: Position, why: &str) {
         self.add(Some(position), format!("the row cannot be read: {why}"));
     }

@@ -33,6 +33,8 @@ pub struct Cluster {
     pub clock: Instant,
     /// The version of the bundled tz data of this node.
     pub tz_data: Option<String>,
+    /// The format level at which the cluster writes; it is raised once every node speaks a newer one.
+    pub format_level: u16,
     /// Whether this node's wall clock is so far ahead of a quorum of clocks that it decides nothing while it leads.
     pub clock_ahead: bool,
     /// How far it is ahead of a quorum of clocks, in milliseconds; negative when it is behind.
@@ -96,6 +98,8 @@ pub struct Node {
     pub clock_offset_ms: Option<i64>,
     /// The version of its tz data; `null` when it has not said it to this node.
     pub tz_data: Option<String>,
+    /// The newest format level that it reads; `null` when it has not said it to this node.
+    pub speaks: Option<u16>,
 }
 
 /// A node to add.

@@ -4,7 +4,6 @@ mod part;
 mod tell;
 mod word;
 
-use campanile_core::event::Row as CoreRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -389,12 +388,11 @@ pub enum Fact {
         /// The first entry that is kept.
         before: u64,
     },
-}
-
-impl Row {
-    /// A row as it stands at `position`.
-    #[must_use]
-    pub fn of(position: String, row: &CoreRow, hash: &[u8]) -> Self {
-        Self { position, at: Instant(row.at), fact: (&row.event).into(), hash: hex(hash) }
-    }
+    /// Every member reads this format level: what follows is written at it.
+    FormatLevelSet {
+        /// The level before.
+        from: u16,
+        /// The level from here on.
+        level: u16,
+    },
 }

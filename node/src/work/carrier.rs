@@ -77,7 +77,7 @@ async fn try_once(quorum: &dyn Quorum, clock: &Clock, batch: &Batch) -> Result<W
         return of_reply(reply);
     }
     let within = until.saturating_duration_since(Instant::now());
-    let asked = frame::ask(&batch.work(), within);
+    let asked = frame::ask(quorum.view().format_level(), &batch.work(), within);
     let answer =
         tokio::time::timeout_at(until, quorum.forward(asked, within)).await.map_err(|_| unknown())??;
     frame::read_answer(&answer)
@@ -99,7 +99,7 @@ pub(super) async fn answer(intake: &super::Intake, quorum: &dyn Quorum, asked: &
         Ok(_) => Err(Undone::NotSent("this node does not lead".into())),
         Err(why) => Err(Undone::NotSent(why)),
     };
-    frame::answer(&said)
+    frame::answer(quorum.view().format_level(), &said)
 }
 
 async fn hear(intake: &super::Intake, work: Work, within: Duration) -> Result<Worked, Undone> {

@@ -22,7 +22,8 @@ use campanile::service::{Options, Service};
 use campanile::wire::cluster::Node;
 use campanile::wire::host::Host;
 use campanile::wire::time::Instant;
-use campanile_core::command::{Command, SCHEMA as COMMAND_SCHEMA};
+use campanile_core::command::Command;
+use campanile_core::format::FormatLevel;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
 use campanile_core::plan;
@@ -88,7 +89,7 @@ impl Quorum for Fake {
             let reply = self.log.commit(|at, machine| {
                 let body = plan(at, machine)?;
                 let command = Command { at, epoch: machine.epoch(), body };
-                let bytes = codec::encode(Kind::Command, COMMAND_SCHEMA, &command).unwrap().len();
+                let bytes = codec::encode(Kind::Command, FormatLevel::OLDEST.0, &command).unwrap().len();
                 if bytes > COMMAND_LIMIT {
                     too_large = Some(Undone::TooLarge { bytes, most: COMMAND_LIMIT });
                     return None;

@@ -8,15 +8,17 @@ use campanile_core::attempt::{Holder, Report, Verdict};
 use campanile_core::command::{BeginItem, Body, Command, Condition, LeaderEpoch, Request, SettleItem, Work};
 use campanile_core::cron::{DayMatch, DstGap, DstOverlap};
 use campanile_core::definition::{Definition, Overlap, Policy, ScheduleName, Target, Webhook};
-use campanile_core::event::{LedgerEnd, Row as CoreRow, SCHEMA};
+use campanile_core::event::{LedgerEnd, Row as CoreRow};
+use campanile_core::format::FormatLevel;
 use campanile_core::id::{AttemptNumber, Epoch, LogIndex, NodeId, Term, Uid};
 use campanile_core::machine::Machine;
 use campanile_core::plan::{Options, PauseUntil, Planner, ResumeFrom, Wanted};
 use campanile_core::query;
 use campanile_core::spec::{CronSpec, Spec};
 use campanile_core::time::{Span, Timestamp};
+use campanile_raft::level;
+use campanile_storage::Kind;
 use campanile_storage::ledger::{self, Ledger, Row};
-use campanile_storage::{Kind, codec};
 
 /// 2026-12-01T00:00:00Z.
 const START: i64 = 1_796_083_200_000;
@@ -51,12 +53,12 @@ impl Story {
 
 /// A row, read.
 pub(crate) fn read(row: &Row) -> CoreRow {
-    codec::decode(Kind::Event, SCHEMA, &row.body).unwrap()
+    level::read(Kind::Event, &row.body).unwrap()
 }
 
 /// A row with another fact in it; position and hash stay.
 pub(crate) fn with(row: &Row, fact: &CoreRow) -> Row {
-    Row { body: codec::encode(Kind::Event, SCHEMA, fact).unwrap().into(), ..row.clone() }
+    Row { body: level::write(Kind::Event, FormatLevel::OLDEST, fact).unwrap().into(), ..row.clone() }
 }
 
 struct Teller {
@@ -199,7 +201,7 @@ impl Teller {
         let index = LogIndex(self.machine.applied().0 + 1);
         let (_, rows) = self.machine.apply(index, &Command { at: self.now, epoch: self.epoch, body });
         let rows: Vec<Vec<u8>> =
-            rows.iter().map(|row| codec::encode(Kind::Event, SCHEMA, row).unwrap()).collect();
+            rows.iter().map(|row| level::write(Kind::Event, FormatLevel::OLDEST, row).unwrap()).collect();
         self.ledger.append(index.0, &rows).unwrap();
     }
 }

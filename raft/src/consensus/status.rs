@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use campanile_core::format::FormatLevel;
 use campanile_core::id::{LogIndex, NodeId, Term};
 use campanile_storage::log::LogStats;
 use openraft::async_runtime::{Instant, WatchReceiver};
@@ -52,6 +53,8 @@ pub struct Member {
     pub clock_offset_millis: Option<i64>,
     /// The version of its tz data.
     pub tz_data: Option<Arc<str>>,
+    /// The newest format level that it reads, as it last said.
+    pub speaks: Option<FormatLevel>,
 }
 
 /// How the log is doing.
@@ -91,6 +94,10 @@ pub(super) fn of(inner: &Inner) -> ClusterStatus {
             tz_data: match *id == inner.node.0 {
                 true => inner.options.tz_data.as_deref().map(Arc::from),
                 false => zones.get(&NodeId(*id)).cloned(),
+            },
+            speaks: match *id == inner.node.0 {
+                true => Some(FormatLevel::NEWEST),
+                false => inner.formats.of(NodeId(*id)),
             },
         }
     };

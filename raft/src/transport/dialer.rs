@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use campanile_core::format::FormatLevel;
 use campanile_core::id::NodeId;
 use campanile_core::time::Timestamp;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -20,6 +21,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use super::clocks::Clocks;
+use super::formats::Formats;
 use super::guard::{self, Guard};
 use super::zones::Zones;
 use super::{BODY_LIMIT, KEEP_ALIVE, Purpose};
@@ -89,14 +91,15 @@ pub struct Dialer {
     guard: Arc<Guard>,
     clocks: Arc<Clocks>,
     zones: Arc<Zones>,
+    formats: Arc<Formats>,
     lanes: Mutex<HashMap<(String, Purpose), Lane>>,
 }
 
 impl Dialer {
-    /// For a node that speaks as `guard` says. What answers say of their nodes is noted in `clocks` and `zones`.
+    /// For a node that speaks as `guard` says. What answers say of their nodes is noted in the other three.
     #[must_use]
-    pub fn new(guard: Arc<Guard>, clocks: Arc<Clocks>, zones: Arc<Zones>) -> Self {
-        Self { guard, clocks, zones, lanes: Mutex::default() }
+    pub fn new(guard: Arc<Guard>, clocks: Arc<Clocks>, zones: Arc<Zones>, formats: Arc<Formats>) -> Self {
+        Self { guard, clocks, zones, formats, lanes: Mutex::default() }
     }
 
     /// Asks and waits for the whole answer, for at most `ttl`.
@@ -169,6 +172,12 @@ impl Dialer {
         }
         if let Some(version) = guard::text(headers, &guard::TZ) {
             self.zones.note(node, version);
+        }
+        if let Some(speaks) = guard::number(headers, &guard::SPEAKS) {
+            self.formats.note(node, FormatLevel(speaks), received);
+        }
+        if let Some(level) = guard::number(headers, &guard::LEVEL) {
+            self.formats.note_written(FormatLevel(level));
         }
     }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use campanile_core::format::FormatLevel;
 use campanile_core::id::Term;
 use campanile_storage::CodecError;
 use futures_util::future::BoxFuture;
@@ -34,6 +35,7 @@ use crate::apply::Applier;
 use crate::image::{Parcel, Site};
 use crate::reign::Reign;
 use crate::types::{Peer, Types};
+use crate::view::View;
 
 type C = Types<TokioRuntime>;
 /// openraft as this room runs it.
@@ -65,6 +67,7 @@ struct Inside {
     raft: Node,
     site: Site,
     reign: Arc<Reign>,
+    view: Arc<View>,
     join: JoinHandler,
 }
 
@@ -118,8 +121,8 @@ impl Doors {
     }
 
     /// openraft runs: every door is open.
-    pub fn open(&self, raft: Node, site: Site, reign: Arc<Reign>, join: JoinHandler) {
-        let first = self.inside.set(Inside { raft, site, reign, join });
+    pub fn open(&self, raft: Node, site: Site, reign: Arc<Reign>, view: Arc<View>, join: JoinHandler) {
+        let first = self.inside.set(Inside { raft, site, reign, view, join });
         assert!(first.is_ok(), "a node starts once");
     }
 
@@ -146,6 +149,10 @@ impl Doors {
         answer.headers_mut().insert(guard::NODE, self.guard.node().into());
         if let Some(tz) = &self.tz {
             answer.headers_mut().insert(guard::TZ, tz.clone());
+        }
+        answer.headers_mut().insert(guard::SPEAKS, FormatLevel::NEWEST.0.into());
+        if let Some(inside) = self.inside.get() {
+            answer.headers_mut().insert(guard::LEVEL, inside.view.machine().format_level().0.into());
         }
         answer
     }

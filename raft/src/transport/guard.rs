@@ -25,6 +25,11 @@ pub const CLOCK: HeaderName = HeaderName::from_static("campanile-clock");
 /// The version of the tz data of the one who answers. Left out by a node that cannot say it, and by one of an older
 /// version; whoever does not know it passes over it.
 pub const TZ: HeaderName = HeaderName::from_static("campanile-tz");
+/// The newest format level that the one who answers reads, and the one that its machine has; that one only once its disk is
+/// read. As [`TZ`], they may be left out and passed over.
+pub const SPEAKS: HeaderName = HeaderName::from_static("campanile-speaks");
+/// See [`SPEAKS`].
+pub const LEVEL: HeaderName = HeaderName::from_static("campanile-level");
 /// The id of the one who answers; 0 when it has none.
 pub const NODE: HeaderName = HeaderName::from_static("campanile-node");
 

@@ -6,6 +6,7 @@ use campanile_core::command::*;
 use campanile_core::definition::Overlap;
 use campanile_core::event::SkipReason;
 use campanile_core::firing::{FiringId, Kind};
+use campanile_core::format::FormatLevel;
 use campanile_core::id::*;
 use campanile_core::secret::SecretText;
 use campanile_core::time::Span;
@@ -190,6 +191,7 @@ pub(crate) fn commands() -> Vec<Command> {
         Body::CheckLedger(end()),
         Body::Restate(Restate { after: Some(Some(Uid(UID))), most: 9 }),
         Body::DropLedger(DropLedger { before: LogIndex(6) }),
+        Body::SetFormatLevel(FormatLevel(5)),
     ];
     bodies.into_iter().map(|body| Command { at: at(1), epoch: Epoch(2), body }).collect()
 }

@@ -4,6 +4,7 @@ use campanile_core::attempt::{Holder, Lease};
 use campanile_core::backfill::BackfillState;
 use campanile_core::event::{DropReason, Event, Outcome, Row, SkipReason};
 use campanile_core::firing::{EndState, Kind};
+use campanile_core::format::FormatLevel;
 use campanile_core::id::*;
 use campanile_core::schedule::State;
 use campanile_core::time::Span;
@@ -101,6 +102,7 @@ pub(crate) fn rows() -> Vec<Row> {
         Event::Restated { from: LogIndex(6) },
         Event::MembersChanged { voters: vec![NodeId(1), NodeId(2)], learners: vec![NodeId(1000)] },
         Event::LedgerDropped { before: LogIndex(6) },
+        Event::FormatLevelSet { from: FormatLevel(4), level: FormatLevel(5) },
     ];
     events.into_iter().map(|event| Row { at: at(1), event }).collect()
 }

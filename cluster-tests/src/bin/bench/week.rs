@@ -16,7 +16,8 @@ use anyhow::{Context, Result, ensure};
 use campanile_cluster_tests::binary::campanile;
 use campanile_cluster_tests::seed::number_from_environment;
 use campanile_core::cron::parse_instant;
-use campanile_core::event;
+use campanile_core::event::Row;
+use campanile_core::format::FormatLevel;
 use campanile_core::id::LogIndex;
 use campanile_core::machine::Machine;
 use campanile_core::time::Span;
@@ -81,11 +82,11 @@ fn write(plan: &Plan, schedules: usize, file: &Path) -> Result<Week> {
     let mut hash = Head::default().hash;
     let mut questions = Questions::new(plan.seed.dice("questions"));
     let (fired, rows, machine) = {
-        let sink = |index: LogIndex, rows: &[event::Row]| {
+        let sink = |index: LogIndex, rows: &[Row]| {
             let mut stored = Vec::with_capacity(rows.len());
             for (n, row) in (0..).zip(rows) {
                 questions.see(row);
-                let body = codec::encode(Kind::Event, event::SCHEMA, row)?;
+                let body = codec::encode(Kind::Event, FormatLevel::OLDEST.0, row)?;
                 let position = Position::new(index.0, n);
                 hash = chain_hash(&hash, position, &body);
                 stored.push(Stored { position, hash, body: body.into() });

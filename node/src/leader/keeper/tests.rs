@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use campanile_core::command::{AdmitNode, Command, LeaderEpoch, Request};
-use campanile_core::event::{LedgerEnd, SCHEMA};
+use campanile_core::event::LedgerEnd;
 use campanile_core::id::{NodeId, Term};
 use campanile_core::machine::Machine;
 use campanile_core::reply::Reply;
+use campanile_raft::level;
+use campanile_storage::Kind;
 use campanile_storage::ledger::{Ledger, Options, Upkeep};
-use campanile_storage::{Kind, codec};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
@@ -50,7 +51,8 @@ impl Desk {
         let index = LogIndex(machine.applied().0 + 1);
         let command = Command { at: now.max(machine.clock()), epoch: machine.epoch(), body };
         let (reply, rows) = machine.apply(index, &command);
-        let rows: Vec<_> = rows.iter().map(|row| codec::encode(Kind::Event, SCHEMA, row).unwrap()).collect();
+        let rows: Vec<_> =
+            rows.iter().map(|row| level::write(Kind::Event, machine.format_level(), row).unwrap()).collect();
         let mut ledger = self.ledger.lock().unwrap();
         ledger.append(index.0, &rows).unwrap();
         ledger.drop_prefix(machine.keeping().floor.0);

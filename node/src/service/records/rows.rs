@@ -1,11 +1,11 @@
 //! Rows of the ledger: from bytes to facts, and where each belongs in the history.
 
-use campanile_core::event::{Event, Row as CoreRow, SCHEMA};
+use campanile_core::event::{Event, Row as CoreRow};
 use campanile_core::firing::FiringId;
 use campanile_core::id::{Run, Uid};
 use campanile_core::time::Timestamp;
+use campanile_raft::level;
 use campanile_storage::Kind;
-use campanile_storage::codec;
 use campanile_storage::history::Key;
 use campanile_storage::ledger::{LedgerReader, Position, Row};
 
@@ -77,7 +77,8 @@ fn key_of(position: Position, event: &Event) -> Option<Key> {
         | Event::CalendarStanding { .. }
         | Event::Restated { .. }
         | Event::MembersChanged { .. }
-        | Event::LedgerDropped { .. } => None,
+        | Event::LedgerDropped { .. }
+        | Event::FormatLevelSet { .. } => None,
     }
 }
 
@@ -97,7 +98,7 @@ pub(super) fn firing_of(key: Key) -> FiringId {
 /// # Errors
 /// `internal` when a newer version wrote it, or it is damaged.
 pub fn read_row(row: &Row) -> Result<CoreRow, Problem> {
-    codec::decode(Kind::Event, SCHEMA, &row.body).map_err(|wrong| {
+    level::read(Kind::Event, &row.body).map_err(|wrong| {
         Problem::new(Code::Internal, format!("row {} of the ledger cannot be read: {wrong}", row.position))
     })
 }

@@ -2,13 +2,21 @@
 
 use campanile_core::attempt::{AttemptEnd, Verdict};
 use campanile_core::backfill::BackfillState;
-use campanile_core::event::{Event, Outcome};
+use campanile_core::event::{Event, Outcome, Row as CoreRow};
 
-use super::Fact;
+use super::{Fact, Row, hex};
 use crate::wire::backfill::{backfill_id, backfill_word};
 use crate::wire::firing::attempt_word;
 use crate::wire::schedule::{end_word, state_word};
 use crate::wire::time::Instant;
+
+impl Row {
+    /// A row as it stands at `position`.
+    #[must_use]
+    pub fn of(position: String, row: &CoreRow, hash: &[u8]) -> Self {
+        Self { position, at: Instant(row.at), fact: (&row.event).into(), hash: hex(hash) }
+    }
+}
 
 impl From<&Event> for Fact {
     fn from(event: &Event) -> Self {
@@ -113,7 +121,8 @@ impl From<&Event> for Fact {
             | Event::CalendarStanding { .. }
             | Event::Restated { .. }
             | Event::MembersChanged { .. }
-            | Event::LedgerDropped { .. } => keeping(event),
+            | Event::LedgerDropped { .. }
+            | Event::FormatLevelSet { .. } => keeping(event),
         }
     }
 }
@@ -143,6 +152,7 @@ fn keeping(event: &Event) -> Fact {
             learners: learners.iter().map(|node| node.0).collect(),
         },
         Event::LedgerDropped { before } => Fact::LedgerDropped { before: before.0 },
+        Event::FormatLevelSet { from, level } => Fact::FormatLevelSet { from: from.0, level: level.0 },
         _ => unreachable!("no fact about the ledger: {event:?}"),
     }
 }

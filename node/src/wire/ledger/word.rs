@@ -61,6 +61,7 @@ words! {
     Restated => "restated",
     MembersChanged => "members_changed",
     LedgerDropped => "ledger_dropped",
+    FormatLevelSet => "format_level_set",
 }
 
 #[cfg(test)]

@@ -8,16 +8,18 @@ use campanile::leader::office::{NoReply, Office};
 use campanile::service::records::{Records, history_keys};
 use campanile_core::attempt::{Holder, Report, Verdict};
 use campanile_core::command::{BeginItem, Body, Command, DropLedger, LeaderEpoch, Restate, SettleItem, Work};
-use campanile_core::event::{Event, Row, SCHEMA};
+use campanile_core::event::{Event, Row};
+use campanile_core::format::FormatLevel;
 use campanile_core::id::{AttemptNumber, Epoch, LogIndex, NodeId, Term};
 use campanile_core::machine::Machine;
 use campanile_core::plan::{self, Planner};
 use campanile_core::query;
 use campanile_core::reply::Reply;
 use campanile_core::time::{Span, Timestamp};
+use campanile_raft::level;
+use campanile_storage::Kind;
 use campanile_storage::history::{History, Indexer};
 use campanile_storage::ledger::{self, Install, Ledger};
-use campanile_storage::{Kind, codec};
 use tokio::sync::watch;
 
 use super::{Api, NOON};
@@ -131,7 +133,7 @@ impl Log {
         let mut next = Machine::clone(&machine);
         let (reply, rows) = next.apply(index, &command);
         let rows: Vec<Vec<u8>> =
-            rows.iter().map(|row| codec::encode(Kind::Event, SCHEMA, row).unwrap()).collect();
+            rows.iter().map(|row| level::write(Kind::Event, FormatLevel::OLDEST, row).unwrap()).collect();
         self.ledger.lock().unwrap().append(index.0, &rows).unwrap();
         *machine = Arc::new(next);
         self.applied.send_replace(index);
@@ -154,7 +156,7 @@ impl Log {
         let (_, mut told) = next.apply(index, &command);
         told.extend((0..rows).map(|n| Row { at: command.at, event: Event::Restated { from: LogIndex(n) } }));
         let bytes: Vec<Vec<u8>> =
-            told.iter().map(|row| codec::encode(Kind::Event, SCHEMA, row).unwrap()).collect();
+            told.iter().map(|row| level::write(Kind::Event, FormatLevel::OLDEST, row).unwrap()).collect();
         self.ledger.lock().unwrap().append(index.0, &bytes).unwrap();
         *machine = Arc::new(next);
         self.applied.send_replace(index);
