@@ -94,7 +94,7 @@ pub enum Fault {
     Undelivered,
     /// Two nodes do not have the same rows, or `verify` says two things of one ledger.
     Parted,
-    /// The hash chain of a ledger is not whole.
+    /// The hash chain of a ledger is not whole, or something in it could not be judged.
     Broken,
 }
 

@@ -64,6 +64,10 @@ fn take(said: &Said, findings: &mut Vec<Finding>) {
         let (open, until) = (&verdict["pending"], &verdict["until"]);
         find(Fault::Missing, &format!("{open} instants were not decided (pending; judged up to {until})"));
     }
+    if verdict["unverified"] != 0 {
+        let rows = &verdict["unverified"];
+        find(Fault::Broken, &format!("{rows} rows could not be judged, and no test drops what they rest on"));
+    }
     if verdict["clean"] != true && findings.len() == before {
         let detail = format!("verify: {of}: not clean, and nothing is named: {verdict}");
         findings.push(Finding { fault: Fault::Broken, detail });

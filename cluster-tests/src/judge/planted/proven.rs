@@ -52,6 +52,11 @@ fn what_verify_calls_pending_is_missing_when_the_test_is_over() {
 }
 
 #[test]
+fn rows_that_verify_could_not_judge_are_no_proof() {
+    assert_found(&said_by_all("unverified", &json!(1)), &[Fault::Broken]);
+}
+
+#[test]
 fn a_verdict_that_is_not_clean_and_names_nothing_is_broken() {
     assert_found(&said_by_all("clean", &json!(false)), &[Fault::Broken]);
 }
