@@ -13,6 +13,7 @@ use campanile_cluster_tests::binary::{campanile, says};
 use campanile_cluster_tests::cluster::{Cluster, Options};
 use campanile_cluster_tests::wait;
 use campanile_core::cron::instant_text;
+use campanile_core::id::Term;
 use campanile_core::machine::Machine;
 use campanile_raft::image::{Covered, machine_bytes};
 use campanile_raft::types::{StoredMembership, log_id};
@@ -32,11 +33,12 @@ const PAGE: usize = 1_000;
 /// How many questions are asked by the command line too: each is a process.
 const BY_COMMAND: usize = 40;
 
-/// The rows of an export as a backup of this machine.
-pub(super) fn back_up(export: &Path, machine: &Machine, head: Head, backup: &Path) -> Result<()> {
+/// The rows of an export as a backup that ends with this machine, in this term.
+pub(super) fn back_up(export: &Path, end: &(Machine, Term), head: Head, backup: &Path) -> Result<()> {
+    let (machine, term) = end;
     let mut rows = ArchiveReader::open(BufReader::new(File::open(export)?))?;
     let mut archive = ArchiveWriter::begin(BufWriter::new(File::create(backup)?), b"{}")?;
-    let last = Some(log_id(1, machine.applied().0));
+    let last = Some(log_id(term.0, machine.applied().0));
     let covered = Covered { last, membership: StoredMembership::default(), ledger: head };
     archive.image(&covered.to_bytes(), &machine_bytes(machine)?)?;
     archive.base(Head::default())?;
@@ -71,7 +73,7 @@ pub(super) async fn measure(
     let until_ready = ready(&mut cluster).await;
     let (_, first) = questions.first().context("nothing to ask")?;
     let begun = Instant::now();
-    let meanwhile = indexed(&cluster, first).await?;
+    let meanwhile = indexed(&mut cluster, first).await?;
     let secs = begun.elapsed().as_secs_f64();
     println!(
         "   restored and ready after {until_ready:.0} s; while the index was built it said: {meanwhile}"
@@ -93,9 +95,10 @@ async fn ready(cluster: &mut Cluster) -> f64 {
 }
 
 /// Waits for the index; answers what the node said when it was asked before.
-async fn indexed(cluster: &Cluster, question: &Question) -> Result<String> {
+async fn indexed(cluster: &mut Cluster, question: &Question) -> Result<String> {
     let mut meanwhile = "nothing, it was there at once".to_owned();
     wait::must("the index of the history", BUILT_WITHIN, async || {
+        assert!(cluster.is_running(NODE), "the restored node ended by itself");
         let reply = ask(cluster, question).await.ok()?;
         if reply.is_success() {
             return Some(());
