@@ -22,7 +22,7 @@ use campanile_storage::ledger::Head;
 
 use super::questions::{Picked, Question};
 use crate::Plan;
-use crate::figure::Report;
+use crate::figure::{Report, median};
 
 /// The place of the node.
 const NODE: usize = 1;
@@ -118,7 +118,7 @@ async fn over_http(
     questions: &[(Picked, Question)],
 ) -> Result<()> {
     let (mut took, mut slowest) = (Vec::new(), (0.0, String::new()));
-    let mut verdicts: BTreeMap<(Picked, String), usize> = BTreeMap::new();
+    let mut by_verdict: BTreeMap<(Picked, String), Vec<f64>> = BTreeMap::new();
     for (picked, question) in questions {
         let begun = Instant::now();
         let reply = ask(cluster, question).await?;
@@ -129,11 +129,12 @@ async fn over_http(
             slowest =
                 (ms, format!("{picked:?} {} at {}: {verdict}", question.name, instant_text(question.at)));
         }
-        *verdicts.entry((*picked, verdict)).or_default() += 1;
+        by_verdict.entry((*picked, verdict)).or_default().push(ms);
         took.push(ms);
     }
-    for ((picked, verdict), count) in &verdicts {
-        println!("   {:<16} {verdict:<14} {count:>4}", format!("{picked:?}"));
+    for ((picked, verdict), took) in &by_verdict {
+        let (count, median) = (took.len(), median(took));
+        println!("   {:<16} {verdict:<14} {count:>4} asked, {median:>6.1} ms", format!("{picked:?}"));
     }
     println!("   slowest, {:.1} ms: {}", slowest.0, slowest.1);
     took.sort_by(f64::total_cmp);
