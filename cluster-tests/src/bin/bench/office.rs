@@ -52,6 +52,11 @@ impl Office {
         taken
     }
 
+    /// The term of whoever is in office.
+    pub(crate) fn term(&self) -> Term {
+        Term(self.term)
+    }
+
     /// Puts a schedule.
     pub(crate) fn put(
         &mut self,

@@ -18,7 +18,7 @@ use campanile_cluster_tests::seed::number_from_environment;
 use campanile_core::cron::parse_instant;
 use campanile_core::event::Row;
 use campanile_core::format::FormatLevel;
-use campanile_core::id::LogIndex;
+use campanile_core::id::{LogIndex, Term};
 use campanile_core::machine::Machine;
 use campanile_core::time::Span;
 use campanile_storage::archive::ArchiveWriter;
@@ -41,7 +41,8 @@ struct Week {
     fired: u64,
     rows: u64,
     head: Head,
-    machine: Machine,
+    /// What the rows came to, and the term of the last entry.
+    end: (Machine, Term),
     questions: Questions,
 }
 
@@ -67,7 +68,7 @@ pub(crate) async fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     report.add("verify_week_rss_mb", "MB", vec![rss], how);
 
     let backup = dir.path().join("week.campanile");
-    served::back_up(&file, &week.machine, week.head, &backup)?;
+    served::back_up(&file, &week.end, week.head, &backup)?;
     std::fs::remove_file(&file)?;
     let start = parse_instant(START).context("an instant")?;
     let questions = week.questions.all(schedules, start, WEEK);
@@ -81,7 +82,7 @@ fn write(plan: &Plan, schedules: usize, file: &Path) -> Result<Week> {
     archive.base(Head::default())?;
     let mut hash = Head::default().hash;
     let mut questions = Questions::new(plan.seed.dice("questions"));
-    let (fired, rows, machine) = {
+    let (fired, rows, end) = {
         let sink = |index: LogIndex, rows: &[Row]| {
             let mut stored = Vec::with_capacity(rows.len());
             for (n, row) in (0..).zip(rows) {
@@ -96,12 +97,12 @@ fn write(plan: &Plan, schedules: usize, file: &Path) -> Result<Week> {
         };
         let mut world = World::begin(start, schedules, plan.seed.dice("week"), sink)?;
         world.live(start + WEEK)?;
-        let machine = world.rest()?;
-        (world.fired, world.rows, machine)
+        let end = world.rest()?;
+        (world.fired, world.rows, end)
     };
     let head = archive.head();
     archive.end()?.into_inner()?.sync_all()?;
-    Ok(Week { fired, rows, head, machine, questions })
+    Ok(Week { fired, rows, head, end, questions })
 }
 
 /// Runs the command; answers its seconds and the most memory that it held, in megabytes.

@@ -13,6 +13,7 @@ use campanile_cluster_tests::binary::{campanile, says};
 use campanile_cluster_tests::cluster::{Cluster, Options};
 use campanile_cluster_tests::wait;
 use campanile_core::cron::instant_text;
+use campanile_core::id::Term;
 use campanile_core::machine::Machine;
 use campanile_raft::image::{Covered, machine_bytes};
 use campanile_raft::types::{StoredMembership, log_id};
@@ -21,7 +22,7 @@ use campanile_storage::ledger::Head;
 
 use super::questions::{Picked, Question};
 use crate::Plan;
-use crate::figure::Report;
+use crate::figure::{Report, median};
 
 /// The place of the node.
 const NODE: usize = 1;
@@ -32,11 +33,12 @@ const PAGE: usize = 1_000;
 /// How many questions are asked by the command line too: each is a process.
 const BY_COMMAND: usize = 40;
 
-/// The rows of an export as a backup of this machine.
-pub(super) fn back_up(export: &Path, machine: &Machine, head: Head, backup: &Path) -> Result<()> {
+/// The rows of an export as a backup that ends with this machine, in this term.
+pub(super) fn back_up(export: &Path, end: &(Machine, Term), head: Head, backup: &Path) -> Result<()> {
+    let (machine, term) = end;
     let mut rows = ArchiveReader::open(BufReader::new(File::open(export)?))?;
     let mut archive = ArchiveWriter::begin(BufWriter::new(File::create(backup)?), b"{}")?;
-    let last = Some(log_id(1, machine.applied().0));
+    let last = Some(log_id(term.0, machine.applied().0));
     let covered = Covered { last, membership: StoredMembership::default(), ledger: head };
     archive.image(&covered.to_bytes(), &machine_bytes(machine)?)?;
     archive.base(Head::default())?;
@@ -71,7 +73,7 @@ pub(super) async fn measure(
     let until_ready = ready(&mut cluster).await;
     let (_, first) = questions.first().context("nothing to ask")?;
     let begun = Instant::now();
-    let meanwhile = indexed(&cluster, first).await?;
+    let meanwhile = indexed(&mut cluster, first).await?;
     let secs = begun.elapsed().as_secs_f64();
     println!(
         "   restored and ready after {until_ready:.0} s; while the index was built it said: {meanwhile}"
@@ -93,9 +95,10 @@ async fn ready(cluster: &mut Cluster) -> f64 {
 }
 
 /// Waits for the index; answers what the node said when it was asked before.
-async fn indexed(cluster: &Cluster, question: &Question) -> Result<String> {
+async fn indexed(cluster: &mut Cluster, question: &Question) -> Result<String> {
     let mut meanwhile = "nothing, it was there at once".to_owned();
     wait::must("the index of the history", BUILT_WITHIN, async || {
+        assert!(cluster.is_running(NODE), "the restored node ended by itself");
         let reply = ask(cluster, question).await.ok()?;
         if reply.is_success() {
             return Some(());
@@ -115,7 +118,7 @@ async fn over_http(
     questions: &[(Picked, Question)],
 ) -> Result<()> {
     let (mut took, mut slowest) = (Vec::new(), (0.0, String::new()));
-    let mut verdicts: BTreeMap<(Picked, String), usize> = BTreeMap::new();
+    let mut by_verdict: BTreeMap<(Picked, String), Vec<f64>> = BTreeMap::new();
     for (picked, question) in questions {
         let begun = Instant::now();
         let reply = ask(cluster, question).await?;
@@ -126,11 +129,12 @@ async fn over_http(
             slowest =
                 (ms, format!("{picked:?} {} at {}: {verdict}", question.name, instant_text(question.at)));
         }
-        *verdicts.entry((*picked, verdict)).or_default() += 1;
+        by_verdict.entry((*picked, verdict)).or_default().push(ms);
         took.push(ms);
     }
-    for ((picked, verdict), count) in &verdicts {
-        println!("   {:<16} {verdict:<14} {count:>4}", format!("{picked:?}"));
+    for ((picked, verdict), took) in &by_verdict {
+        let (count, median) = (took.len(), median(took));
+        println!("   {:<16} {verdict:<14} {count:>4} asked, {median:>6.1} ms", format!("{picked:?}"));
     }
     println!("   slowest, {:.1} ms: {}", slowest.0, slowest.1);
     took.sort_by(f64::total_cmp);

@@ -14,7 +14,7 @@ use campanile_core::command::{BeginItem, Body, SettleItem, Work};
 use campanile_core::definition::{Overlap, Target};
 use campanile_core::event::{Event, Row};
 use campanile_core::firing::{Firing, FiringId};
-use campanile_core::id::{AttemptNumber, LogIndex, NodeId, Run, Uid};
+use campanile_core::id::{AttemptNumber, LogIndex, NodeId, Run, Term, Uid};
 use campanile_core::machine::Machine;
 use campanile_core::plan::{Past, PauseUntil, ResumeFrom};
 use campanile_core::query;
@@ -108,8 +108,9 @@ impl<S: FnMut(LogIndex, &[Row]) -> Result<()>> World<S> {
         }
     }
 
-    /// Everybody is paused: a node that is founded on this end has nothing to make up for. Answers the machine.
-    pub(super) fn rest(&mut self) -> Result<Machine> {
+    /// Everybody is paused: a node that is founded on this end has nothing to make up for. Answers the
+    /// machine and the term of its last entry.
+    pub(super) fn rest(&mut self) -> Result<(Machine, Term)> {
         let now = self.office.machine.clock();
         for n in 0..self.schedules {
             let until = PauseUntil { note: "the week is over".into(), until: None };
@@ -117,7 +118,7 @@ impl<S: FnMut(LogIndex, &[Row]) -> Result<()>> World<S> {
             let pause = self.office.planner.pause(&self.office.machine, now, wanted, until);
             self.commit(now, pause)?;
         }
-        Ok(self.office.machine.clone())
+        Ok((self.office.machine.clone(), self.office.term()))
     }
 
     fn next(&self) -> Timestamp {
