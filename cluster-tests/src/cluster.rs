@@ -3,7 +3,9 @@
 //! Nodes are numbered from 1 by their place, which stays; their Raft ids change when a disk is wiped. A dropped cluster is
 //! killed and removed; dropped by a panic, it first tells its seed and what each node said last. It judges nothing.
 
+mod damage;
 mod files;
+pub mod members;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,6 +45,8 @@ pub struct Options {
     pub extra: toml::Table,
     /// Whether [`Cluster::set_clock`] can move the clocks of the nodes.
     pub movable_clocks: bool,
+    /// When a segment of a ledger is full, in bytes; the product's own bound is more than a test writes.
+    pub segment_bytes: Option<u32>,
 }
 
 impl Options {
@@ -56,6 +60,7 @@ impl Options {
             raft: ["50ms", "150ms", "300ms"],
             extra: toml::Table::new(),
             movable_clocks: false,
+            segment_bytes: None,
         }
     }
 }
@@ -156,6 +161,12 @@ impl Cluster {
         self.nodes[node - 1].place.peer.to_string()
     }
 
+    /// Which binary runs.
+    #[must_use]
+    pub fn binary(&self) -> &Path {
+        &self.options.binary
+    }
+
     /// The command line, talking to every node of this cluster.
     #[must_use]
     pub fn command(&self, arguments: &[&str]) -> Command {
@@ -209,8 +220,11 @@ impl Cluster {
     pub fn spawn(&mut self, node: usize) {
         let Node { place, binary, process } = &mut self.nodes[node - 1];
         place.release_ports();
-        let mut command = binary::command(binary, ["serve", "--config"]);
-        command.arg(&place.configuration);
+        let mut command = damage::bearing_limits(binary);
+        command.args(["serve", "--config"]).arg(&place.configuration);
+        if let Some(bytes) = self.options.segment_bytes {
+            command.env("CAMPANILE_TEST_SEGMENT_BYTES", bytes.to_string());
+        }
         if self.options.movable_clocks {
             command.env("CAMPANILE_TEST_CLOCK_FILE", &place.clock);
         }

@@ -1,12 +1,11 @@
-//! Was every instant decided once, and delivered? Read from what everybody can see: the ledger of every node, and what
-//! the receiver wrote down.
+//! Was every instant decided once, and delivered? Read from what everybody can see: what `campanile verify` says, the
+//! ledger of every node, and what the receiver wrote down.
 //!
-//! One property a file. The judge derives the nominal instants anew from the definitions in the ledger; it believes no
-//! counter, no status and no metric. It must not be told what the test did: a fault is no excuse.
+//! One property a file. Which instants are nominal is the business of `verify`, which is held to it by planted faults of
+//! its own; the receiver's record is the second witness, and owes nothing to it. The judge believes no counter, no status
+//! and no metric of a node. It must not be told what the test did: a fault is no excuse.
 
-mod lives;
-
-mod once;
+mod proven;
 
 mod early;
 
@@ -37,8 +36,8 @@ use std::fmt;
 use campanile_core::time::Timestamp;
 
 use crate::ledger::{Fact, Ledger, Position, Row};
+use crate::proof::Said;
 use crate::receiver::Call;
-use lives::Lives;
 
 /// What the judge is given. Calls are taken before the ledgers are read: so the Begin of each must be in them.
 #[derive(Debug, Clone)]
@@ -47,6 +46,8 @@ pub struct Evidence {
     pub ledgers: Vec<(usize, Ledger)>,
     /// Up to here every node was seen to be; what stands behind it is not judged.
     pub position: Position,
+    /// What `campanile verify` said of each node's ledger and of an export, before the ledgers were read.
+    pub said: Vec<Said>,
     /// What the receiver wrote down.
     pub calls: Vec<Call>,
     /// Every instant up to here must be decided, and what it fired must have come to what was promised.
@@ -75,9 +76,9 @@ pub enum Fault {
     Phantom,
     /// Something happened before its instant.
     Early,
-    /// A call came that no committed Begin allowed.
+    /// A call came that no committed Begin allowed, or an attempt ended that had none.
     Unbegun,
-    /// A fencing token did not grow.
+    /// A fencing token did not grow, or time, an epoch or a place ran backwards.
     Backward,
     /// A receiver that compares tokens accepted an older one.
     Stale,
@@ -91,8 +92,10 @@ pub enum Fault {
     Unsettled,
     /// Something fired and no receiver took it.
     Undelivered,
-    /// Two nodes do not have the same rows.
+    /// Two nodes do not have the same rows, or `verify` says two things of one ledger.
     Parted,
+    /// The hash chain of a ledger is not whole.
+    Broken,
 }
 
 /// Something that is wrong.
@@ -111,6 +114,8 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// How much was looked at.
     pub counts: Counts,
+    /// What `campanile verify` said, a line for each ledger.
+    pub said: Vec<String>,
 }
 
 /// How much was looked at; a clean verdict on nothing is worth nothing.
@@ -145,29 +150,41 @@ pub struct Counts {
 /// Judges.
 ///
 /// # Panics
-/// When there is no ledger, or a definition in it cannot be read.
+/// When there is no ledger, or `verify` was not asked.
 #[must_use]
 pub fn judge(evidence: &Evidence) -> Verdict {
     let (_, first) = evidence.ledgers.first().expect("a ledger to judge");
     let rows = first.up_to(evidence.position);
-    let lives = Lives::of(rows);
     let mut findings = Vec::new();
-    once::check(rows, &lives, evidence.until, &mut findings);
-    early::check(rows, &evidence.calls, &mut findings);
+    proven::check(rows, &evidence.said, &mut findings);
+    early::check(&evidence.calls, &mut findings);
     begun::check(rows, &evidence.calls, &mut findings);
-    tokens::check(rows, &lives, &mut findings);
+    tokens::check(rows, &mut findings);
     fenced::check(&evidence.calls, &mut findings);
     at_most_once::check(rows, &evidence.calls, &mut findings);
     patient::check(&evidence.calls, &mut findings);
     astray::check(rows, &evidence.calls, &mut findings);
-    if evidence.promise == Promise::Settled {
-        ended::check(rows, evidence.until, &mut findings);
-    }
-    delivered::check(rows, &evidence.calls, (evidence.until, evidence.promise), &mut findings);
+    check_kept(evidence, rows, &mut findings);
     equal::check(&evidence.ledgers, evidence.position, &mut findings);
-    let counts =
-        Counts { ledgers: evidence.ledgers.len(), schedules: lives.count(), ..count(rows, &evidence.calls) };
-    Verdict { findings, counts }
+    let (ledgers, schedules) = (evidence.ledgers.len(), tokens::names(rows).len());
+    let counts = Counts { ledgers, schedules, ..count(rows, &evidence.calls) };
+    Verdict { findings, counts, said: evidence.said.iter().map(proven::line).collect() }
+}
+
+/// Whether something that fired has not come to what was promised, by the first ledger and the receiver's record.
+#[must_use]
+pub fn is_open(evidence: &Evidence) -> bool {
+    let mut findings = Vec::new();
+    let rows = evidence.ledgers.first().map_or(&[][..], |(_, first)| first.up_to(evidence.position));
+    check_kept(evidence, rows, &mut findings);
+    !findings.is_empty()
+}
+
+fn check_kept(evidence: &Evidence, rows: &[Row], findings: &mut Vec<Finding>) {
+    if evidence.promise == Promise::Settled {
+        ended::check(rows, evidence.until, findings);
+    }
+    delivered::check(rows, &evidence.calls, (evidence.until, evidence.promise), findings);
 }
 
 fn count(rows: &[Row], calls: &[Call]) -> Counts {
@@ -225,6 +242,7 @@ impl fmt::Display for Verdict {
             "{fired} fired, {skipped} skipped, {begun} attempts, {calls} calls ({repeated} repeated, {refused} refused by their token)"
         )?;
         writeln!(out, "{leases_ended} leases ended by themselves, {unknown} firings ended as unknown")?;
+        self.said.iter().try_for_each(|line| writeln!(out, "{line}"))?;
         writeln!(out, "{} finding(s)", self.findings.len())?;
         self.findings.iter().take(SHOWN).try_for_each(|finding| writeln!(out, "  {finding}"))
     }

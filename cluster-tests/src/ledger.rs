@@ -118,24 +118,6 @@ pub enum Fact {
         /// The definition.
         definition: Value,
     },
-    /// A schedule went.
-    Deleted {
-        /// Which.
-        uid: String,
-    },
-    /// A schedule was paused.
-    Paused {
-        /// Which.
-        uid: String,
-    },
-    /// A schedule goes on.
-    Resumed {
-        /// Which.
-        uid: String,
-        /// Its search starts after this instant.
-        #[serde(deserialize_with = "instant")]
-        mark: Timestamp,
-    },
     /// Anything else.
     #[serde(other)]
     Other,

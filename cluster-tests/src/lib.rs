@@ -6,8 +6,9 @@
 //!            workload ──▶ api, command line      │                              ├──▶ judge ──▶ findings
 //!                                                └──▶ webhooks ──▶ receiver ────┘
 //! ```
-//! Everything goes the way that a stranger goes: command line, HTTP, signals. Nothing here may look into a node, and the
-//! judge takes nothing from the product but its reading of cron: it reads the JSON that anybody can fetch.
+//! Everything goes the way that a stranger goes: command line, HTTP, signals. Nothing here may look into a node. What was
+//! decided is judged by the product's own `campanile verify`, run as a process; what arrived, by the receiver's record, which
+//! owes nothing to the product.
 //!
 //! Record first, judge after: while faults run nobody judges, so no fault is timed by a judge.
 
@@ -36,6 +37,8 @@ pub mod workload;
 pub mod workers;
 
 pub mod fault;
+
+pub mod proof;
 
 pub mod judge;
 

@@ -10,8 +10,9 @@ use campanile_core::time::Timestamp;
 use tokio::time::{Instant, sleep};
 
 use crate::cluster::Cluster;
-use crate::judge::{Evidence, Fault, Promise, Verdict, judge};
+use crate::judge::{Evidence, Promise, Verdict, is_open, judge};
 use crate::ledger::{Ledger, Position};
+use crate::proof;
 use crate::receiver::{Call, Receiver};
 use crate::wait;
 
@@ -22,10 +23,10 @@ const FINISH_WITHIN: Duration = Duration::from_secs(75);
 const LEVEL_WITHIN: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 
-/// Waits until everything up to `until` is decided and delivered, reads every node's ledger and judges.
+/// Waits until everything up to `until` is decided and delivered, has every ledger verified, reads it and judges.
 ///
 /// # Errors
-/// When a node that should run does not answer.
+/// When a node that should run does not answer, or `campanile verify` gives no verdict.
 pub async fn judge_after(cluster: &Cluster, receiver: &Receiver, until: Timestamp) -> Result<Verdict> {
     Ok(judge(&gather(cluster, receiver, until).await?))
 }
@@ -64,6 +65,7 @@ pub async fn gather_for(
     let mut evidence = Evidence {
         ledgers: vec![(1, Ledger::default())],
         position: Position { index: 0, n: 0 },
+        said: Vec::new(),
         calls: Vec::new(),
         until,
         promise,
@@ -71,9 +73,33 @@ pub async fn gather_for(
     finish(cluster, calls, &mut evidence).await?;
     // Calls before ledgers: a call that arrives in between may have its Begin behind the end of what is read.
     evidence.calls = calls();
-    for node in cluster.places().skip(1) {
-        evidence.ledgers.push((node, Ledger::default()));
+    evidence.ledgers.extend(cluster.places().skip(1).map(|node| (node, Ledger::default())));
+    level_all(cluster, &mut evidence).await?;
+    // Verdicts when every node has all of it, and before the ledgers are read on: their ends must be found in them.
+    evidence.said = proof::ask_all(cluster, until).await?;
+    level_all(cluster, &mut evidence).await?;
+    Ok(evidence)
+}
+
+/// Until the first node's ledger has nothing open, by its rows and by its own word, or for as long as that may take.
+async fn finish(cluster: &Cluster, calls: &impl Fn() -> Vec<Call>, evidence: &mut Evidence) -> Result<()> {
+    let deadline = Instant::now() + FINISH_WITHIN;
+    loop {
+        let (node, ledger) = &mut evidence.ledgers[0];
+        let api = cluster.api(*node);
+        ledger.read_on(&api).await?;
+        evidence.position = ledger.last().unwrap_or(evidence.position);
+        evidence.calls = calls();
+        let is_over = !is_open(evidence) && !proof::is_undecided(&api, evidence.until).await?;
+        if is_over || Instant::now() >= deadline {
+            return Ok(());
+        }
+        sleep(LOOK_EVERY).await;
     }
+}
+
+/// Reads every ledger up to the end of the longest.
+async fn level_all(cluster: &Cluster, evidence: &mut Evidence) -> Result<()> {
     for (node, ledger) in &mut evidence.ledgers {
         ledger.read_on(&cluster.api(*node)).await?;
     }
@@ -82,24 +108,7 @@ pub async fn gather_for(
     for (node, ledger) in &mut evidence.ledgers {
         level(cluster, *node, ledger, evidence.position).await;
     }
-    Ok(evidence)
-}
-
-/// Until the first node's ledger has nothing open, or for as long as that may take.
-async fn finish(cluster: &Cluster, calls: &impl Fn() -> Vec<Call>, evidence: &mut Evidence) -> Result<()> {
-    let deadline = Instant::now() + FINISH_WITHIN;
-    loop {
-        let (node, ledger) = &mut evidence.ledgers[0];
-        ledger.read_on(&cluster.api(*node)).await?;
-        evidence.position = ledger.last().unwrap_or(evidence.position);
-        evidence.calls = calls();
-        let verdict = judge(evidence);
-        let open = [Fault::Missing, Fault::Unsettled, Fault::Undelivered];
-        if !open.into_iter().any(|fault| verdict.has(fault)) || Instant::now() >= deadline {
-            return Ok(());
-        }
-        sleep(LOOK_EVERY).await;
-    }
+    Ok(())
 }
 
 /// Until a node has the row at `position`. One that never gets there is the judge's business.

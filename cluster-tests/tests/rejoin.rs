@@ -4,15 +4,13 @@
 
 use std::time::Duration;
 
+use campanile_cluster_tests::cluster::members::FIRST_GIVEN;
 use campanile_cluster_tests::cluster::{Cluster, Options};
 use campanile_cluster_tests::receiver::{Receiver, now};
 use campanile_cluster_tests::seed::Seed;
 use campanile_cluster_tests::trial::judge_after;
 use campanile_cluster_tests::{wait, workload};
-use serde_json::Value;
 
-/// Ids from here on are given by the cluster, and none of them twice.
-const FIRST_GIVEN: u64 = 1000;
 const JOINED_WITHIN: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -34,7 +32,7 @@ async fn a_wiped_node_rejoins_under_a_new_id_with_the_whole_ledger() {
     let leader = cluster.leader().await;
     let follower = cluster.places().find(|node| *node != leader).unwrap();
     for wiped in [follower, leader] {
-        let old = id_of(&cluster, wiped).await;
+        let old = cluster.id_of(wiped).await;
         cluster.wipe(wiped);
         let calls = receiver.count();
         wait::must("firings while it is away", Duration::from_secs(30), async || {
@@ -44,7 +42,7 @@ async fn a_wiped_node_rejoins_under_a_new_id_with_the_whole_ledger() {
         cluster.spawn(wiped);
         cluster.wait_ready_of(wiped).await;
         let new = wait::must("the wiped node to be a voter under a new id", JOINED_WITHIN, async || {
-            replaced(&cluster, wiped, old).await
+            cluster.replaced(wiped, old).await
         })
         .await;
         assert!(new >= FIRST_GIVEN, "node {wiped} was {old} and came back as {new}");
@@ -55,23 +53,4 @@ async fn a_wiped_node_rejoins_under_a_new_id_with_the_whole_ledger() {
     eprintln!("{verdict}");
     verdict.assert_clean();
     assert_eq!(verdict.counts.ledgers, 3);
-}
-
-async fn id_of(cluster: &Cluster, node: usize) -> u64 {
-    cluster.view(node).await.unwrap()["node"].as_u64().unwrap()
-}
-
-/// The new id, once every node agrees that the old one is gone and the new one votes.
-async fn replaced(cluster: &Cluster, wiped: usize, old: u64) -> Option<u64> {
-    let new = cluster.view(wiped).await?["node"].as_u64().filter(|id| *id != old)?;
-    for node in cluster.places() {
-        let view = cluster.view(node).await?;
-        let members = view["nodes"].as_array()?.clone();
-        let is = |member: &Value, id: u64| member["id"] == id;
-        let votes = |member: &Value| is(member, new) && member["role"] != "learner";
-        if members.len() != 3 || members.iter().any(|member| is(member, old)) || !members.iter().any(votes) {
-            return None;
-        }
-    }
-    Some(new)
 }

@@ -12,6 +12,8 @@ use bytes::{Buf, Bytes};
 use campanile_storage::archive::ArchiveReader;
 use serde_json::Value;
 
+use crate::verify::KnownHead;
+
 /// How many pieces wait to be judged.
 const WAITING: usize = 8;
 
@@ -30,6 +32,8 @@ pub struct Whole {
     pub rows: u64,
     /// Its last row, `index.n`.
     pub end: Option<String>,
+    /// Its head, as `verify --head` takes it.
+    pub head: Option<String>,
 }
 
 /// How far it is.
@@ -86,7 +90,10 @@ fn judge(input: impl Read, seen: &Seen) -> Result<Whole, String> {
         rows += 1;
         seen.rows.store(rows, Ordering::Relaxed);
     }
-    Ok(Whole { rows, end: archive.head().position.map(|position| position.to_string()) })
+    let head = archive.head();
+    let known = head.position.map(|position| KnownHead { position, hash: head.hash });
+    let end = head.position.map(|position| position.to_string());
+    Ok(Whole { rows, end, head: known.map(|known| known.to_string()) })
 }
 
 /// The pieces as one text; it ends where nobody feeds any more.
@@ -142,7 +149,10 @@ mod tests {
     fn a_whole_export_is_told_from_one_that_was_cut_anywhere() {
         let export = export();
         for length in [1, 7, export.len()] {
-            assert_eq!(judged(&export, length), Ok(Whole { rows: 3, end: Some("3.0".into()) }));
+            let whole = judged(&export, length).unwrap();
+            assert_eq!((whole.rows, whole.end.as_deref()), (3, Some("3.0")));
+            let head: KnownHead = whole.head.unwrap().parse().unwrap();
+            assert_eq!(head.position, Position::new(3, 0));
         }
         for cut in 0..export.len() {
             let flaw = judged(&export[..cut], 64).unwrap_err();

@@ -15,6 +15,7 @@ mod notify;
 mod ports;
 mod quorum;
 mod ready;
+mod segments;
 mod signals;
 
 use std::process::ExitCode;

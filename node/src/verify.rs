@@ -10,6 +10,7 @@
 
 mod archive;
 mod chain;
+mod heads;
 mod ledger;
 mod level;
 
@@ -20,10 +21,11 @@ use campanile_core::id::LogIndex;
 use campanile_core::verify::{Place, Scope, Verdict, Verifier};
 use campanile_raft::level as bytes;
 use campanile_storage::Kind;
-use campanile_storage::ledger::Row;
+use campanile_storage::ledger::{Hash, Position, Row};
 
 pub use archive::{NotAnArchive, OfArchive};
 pub use chain::{Break, Chain};
+pub use heads::{KnownHead, NoHead};
 pub use ledger::OfLedger;
 use level::Level;
 
@@ -35,9 +37,29 @@ pub trait Source: Send {
     /// Whether rows before its first one were dropped.
     fn begins_midway(&self) -> bool;
 
+    /// The row before the first one and the hash there, where rows were dropped and it is known.
+    fn base(&self) -> Option<(Position, Hash)> {
+        None
+    }
+
     /// The next rows; `None` at the end. What is wrong with a row stands beside it; what makes it impossible to go on is the
     /// end of the last batch.
     fn next(&mut self) -> Option<Batch>;
+}
+
+/// What a pass has to find out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Which instants.
+    pub scope: Scope,
+    /// What the chain must meet on its way: an end that was cut off is before one of them.
+    pub heads: Vec<KnownHead>,
+}
+
+impl From<Scope> for Asked {
+    fn from(scope: Scope) -> Self {
+        Self { scope, heads: Vec::new() }
+    }
 }
 
 /// Some rows in the order of the log.
@@ -95,14 +117,19 @@ pub enum Ended {
 /// When it came to nothing, which says nothing of the ledger.
 pub fn verify(
     source: impl Source,
-    scope: Scope,
+    asked: impl Into<Asked>,
     watch: impl FnMut(Progress) -> bool,
 ) -> Result<Found, Ended> {
-    let begins_midway = source.begins_midway();
+    let Asked { scope, heads } = asked.into();
+    let mut verifier = Verifier::new(scope);
+    if source.begins_midway() {
+        verifier.begins_midway();
+    }
+    let chain = Chain::expecting(heads, source.base());
     std::thread::scope(|threads| {
         let (send, batches) = sync_channel(BATCHES);
         threads.spawn(move || read(source, &send));
-        judge(&batches, scope, begins_midway, watch)
+        judge(&batches, verifier, chain, watch)
     })
 }
 
@@ -117,15 +144,11 @@ fn read(mut source: impl Source, to: &SyncSender<Batch>) {
 
 fn judge(
     batches: &Receiver<Batch>,
-    scope: Scope,
-    begins_midway: bool,
+    mut verifier: Verifier,
+    mut chain: Chain,
     mut watch: impl FnMut(Progress) -> bool,
 ) -> Result<Found, Ended> {
-    let mut verifier = Verifier::new(scope);
-    if begins_midway {
-        verifier.begins_midway();
-    }
-    let (mut chain, mut level) = (Chain::default(), Level::default());
+    let mut level = Level::default();
     while let Ok(batch) = batches.recv() {
         for (row, flaw) in &batch.rows {
             chain.pass(row.position, row.hash, flaw.as_deref());
@@ -150,5 +173,6 @@ fn judge(
             return Err(Ended::Unwatched);
         }
     }
+    chain.end();
     Ok(Found { verdict: verifier.finish(), chain })
 }

@@ -83,7 +83,8 @@ fn ledger() -> Node {
         let row = |index: u64| json!({"position": format!("{index}.0"), "at": "2026-12-01T08:00:00Z", "type": "fired", "firing": "frg", "hash": "ff"});
         let rows: Vec<Value> =
             (1..=2500).map(|n| n * 3).filter(|index| *index > after).take(limit).map(row).collect();
-        let mut answer = answer(200, json!({"items": rows}));
+        let next = rows.last().filter(|_| rows.len() == limit).map(|row| row["position"].clone());
+        let mut answer = answer(200, json!({"items": rows, "next_page_token": next}));
         answer.headers[1].1 = "7502".into();
         answer
     })

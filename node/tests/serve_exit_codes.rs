@@ -2,42 +2,15 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod serve_support;
+
 use std::fs;
 use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-fn campanile() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_campanile"));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CAMPANILE_")) {
-        command.env_remove(name);
-    }
-    command
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-/// A configuration of one node; further lines stand above its first section.
-fn config(dir: &Path, data: &Path, api: u16, peer: u16) -> std::path::PathBuf {
-    let path = dir.join("node.toml");
-    let text = format!(
-        "data_dir = {data:?}\n[api]\nlisten = \"127.0.0.1:{api}\"\n[peer]\nlisten = \"127.0.0.1:{peer}\"\n",
-    );
-    fs::write(&path, text).unwrap();
-    path
-}
-
-fn serve(config: &Path) -> Command {
-    let mut command = campanile();
-    command.args(["serve", "--log", "warn", "--config"]).arg(config);
-    command
-}
+use serve_support::{Running, campanile, config, free_port, serve};
 
 /// The one line on standard error of a process that ended with exit code 2.
 #[track_caller]
@@ -47,37 +20,6 @@ fn refusal(output: &Output) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("error: ")).collect();
     assert_eq!(lines.len(), 1, "{text}");
     lines[0].to_owned()
-}
-
-/// A node that runs until it is dropped.
-struct Running(Child);
-
-impl Running {
-    fn start(config: &Path, api: u16) -> Self {
-        let mut node = Self(serve(config).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while !is_ready(api) {
-            assert!(node.0.try_wait().unwrap().is_none(), "the node ended");
-            assert!(Instant::now() < deadline, "the node is not ready in time");
-            std::thread::yield_now();
-        }
-        node
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn is_ready(api: u16) -> bool {
-    let asked = campanile()
-        .args(["health", "--endpoint", &format!("http://127.0.0.1:{api}"), "--timeout", "2s"])
-        .output()
-        .unwrap();
-    asked.status.success()
 }
 
 #[test]

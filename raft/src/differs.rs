@@ -1,20 +1,14 @@
 //! The mark of a node whose ledger is not that of the others: the file `ledger-differs` in its data directory.
 //!
-//! Text, for whoever looks into the directory that was moved aside. Written whole beside, synced and renamed. A directory
-//! with it is a damaged one: the node starts empty, joins under a new id, and is given a peer's image. Must not say what is
-//! right: it says what was found.
+//! A directory with it is a damaged one ([`crate::mark`]). Must not say what is right: it says what was found.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::Write;
 use std::path::Path;
 
 use campanile_storage::Trouble;
 
+use crate::mark;
 use crate::transport::ends::EndAnswer;
-
-/// The name of the file.
-pub const FILE: &str = "ledger-differs";
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,29 +31,7 @@ impl Differs {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, data: &Path) -> Result<(), Trouble> {
-        let beside = data.join("ledger-differs.tmp");
-        let written = (|| {
-            let mut file = File::create(&beside)?;
-            writeln!(file, "{self}")?;
-            file.sync_all()?;
-            fs::rename(&beside, data.join(FILE))?;
-            File::open(data)?.sync_all()
-        })();
-        written.map_err(|error| Trouble::while_doing("marking a ledger that differs", error))
-    }
-
-    /// Whether this data directory is marked.
-    ///
-    /// # Errors
-    /// [`Trouble::Damaged`] with what the mark says.
-    pub fn refuse(data: &Path) -> Result<(), Trouble> {
-        let path = data.join(FILE);
-        if !path.exists() {
-            return Ok(());
-        }
-        // What it says is for people; that it is there decides.
-        let said = fs::read_to_string(&path).unwrap_or_default();
-        Err(Trouble::damaged(data, said.trim_end().to_owned()))
+        mark::write(data, mark::LEDGER_DIFFERS, &self.to_string())
     }
 }
 
@@ -107,9 +79,9 @@ mod tests {
     #[test]
     fn a_marked_directory_is_a_damaged_one_that_says_what_was_found() {
         let dir = tempfile::tempdir().unwrap();
-        Differs::refuse(dir.path()).unwrap();
+        mark::refuse(dir.path()).unwrap();
         differs(Some(41), 42).write(dir.path()).unwrap();
-        let refused = Differs::refuse(dir.path()).unwrap_err();
+        let refused = mark::refuse(dir.path()).unwrap_err();
         assert!(matches!(refused, Trouble::Damaged { .. }), "{refused:?}");
         let said = refused.to_string();
         assert!(said.contains("differs from that of the others at entry 90"), "{said}");

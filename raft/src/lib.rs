@@ -20,6 +20,7 @@ pub mod image;
 pub mod leadership;
 pub mod level;
 pub mod log;
+pub mod mark;
 pub mod membership;
 pub mod office;
 pub mod policy;

@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use campanile_core::id::{NodeId, Term};
 use campanile_storage::Trouble;
+use campanile_storage::log::Log;
 use openraft::Raft;
 use openraft::async_runtime::{Instant as _, WatchReceiver};
 use tokio::net::TcpListener;
@@ -37,6 +38,7 @@ use crate::identity::{Identity, Origin};
 use crate::leadership::Candidate;
 use crate::level;
 use crate::log::LogAdapter;
+use crate::mark;
 use crate::office::Chancery;
 use crate::policy::Policy;
 use crate::reign::Reign;
@@ -197,6 +199,7 @@ async fn run(
     let policy = Arc::new(Policy::new(options.image_every_entries, options.image_every_bytes));
     let fatal = Fatal::default();
     let reign = Arc::new(Reign::new(Arc::clone(&view)));
+    mark::watch(&ledger, &options, &fatal);
     let ask = ends::over(Arc::clone(&dialer));
     let comparer = || Comparer::new(node, options.data.clone(), site.reader(), Arc::clone(&ask));
     let links = Links { dialer: Arc::clone(&dialer), node, append_patience: options.append_patience() };
@@ -264,7 +267,7 @@ async fn run(
     }
     spawn(&tasks, &stop, candidate.serve(offices));
     spawn(&tasks, &stop, make_images(raft.clone(), policy));
-    spawn(&tasks, &stop, watch_core(raft, reign, fatal, stop.clone()));
+    spawn(&tasks, &stop, watch_core(raft, inner.log.clone(), reign, fatal, stop.clone()));
     Ok(Consensus::new(inner))
 }
 
@@ -289,7 +292,7 @@ async fn make_images(raft: Node, policy: Arc<Policy>) {
 
 /// openraft stops by itself when storage fails: the node must not go on without it. One that leaves stops it on purpose.
 /// Notes meanwhile when this node was last answered as a leader.
-async fn watch_core(raft: Node, reign: Arc<Reign>, fatal: Fatal, leaves: CancellationToken) {
+async fn watch_core(raft: Node, log: Log, reign: Arc<Reign>, fatal: Fatal, leaves: CancellationToken) {
     let mut metrics = raft.metrics();
     loop {
         let (stopped, led) = {
@@ -304,12 +307,18 @@ async fn watch_core(raft: Node, reign: Arc<Reign>, fatal: Fatal, leaves: Cancell
             return;
         }
         if let Some(why) = stopped {
-            return fatal.stop(why);
+            // The log says it in words for people.
+            return fatal.stop(log.trouble().map_or(why, |trouble| with_cause(&trouble)));
         }
         if metrics.changed().await.is_err() {
             return;
         }
     }
+}
+
+/// What went wrong, and what the operating system said.
+fn with_cause(trouble: &Trouble) -> String {
+    std::error::Error::source(trouble).map_or(trouble.to_string(), |cause| format!("{trouble} ({cause})"))
 }
 
 /// This node as others reach it.

@@ -1,10 +1,10 @@
 //! Opening what a node keeps, in the order in which one thing vouches for the next.
 //!
 //! ```text
-//!   newest image -> ledger, cut to the image's end -> log, which must reach back to the image
+//!   newest image -> log, which must reach back to the image -> ledger, cut to the image's end
 //! ```
 //! A node that finds less than it promised must not start with it: that is [`Trouble::Damaged`], and membership moves the
-//! directory aside.
+//! directory aside, with what it held: nothing is cut before all of it has been looked at.
 
 use std::path::{Path, PathBuf};
 
@@ -60,9 +60,9 @@ impl Stores {
         std::fs::create_dir_all(&log_dir).map_err(|error| Trouble::while_opening(&log_dir, error))?;
         let images = Images::open(&images_dir)?;
         let (machine, covered) = newest(&images, &images_dir)?;
-        let ledger = Ledger::open_at(&ledger_dir, options.ledger, &covered.ledger)?;
         let log = Log::open((options.open_log)(&log_dir)?)?;
         reaches(&log, &covered, log_dir)?;
+        let ledger = Ledger::open_at(&ledger_dir, options.ledger, &covered.ledger)?;
         let known = covered.last.map(|_| covered.clone());
         let site = Site::new(images, known, &ledger, ledger_dir, options.ledger);
         Ok(Self { log, ledger, site, machine, covered })

@@ -6,7 +6,7 @@ mod cluster;
 use campanile_core::command::{AdmitNode, Body, Request};
 use campanile_core::id::LogIndex;
 use campanile_core::reply::Reply;
-use campanile_raft::differs;
+use campanile_raft::mark;
 use cluster::tamper::tamper;
 use cluster::{Cluster, Disk, poll, within};
 
@@ -83,7 +83,7 @@ async fn a_node_whose_ledger_differs_stops_names_the_first_index_and_comes_back_
     check(&cluster).await.unwrap();
     let reason = stopped(&mut cluster, victim).await;
     assert!(reason.contains(&format!("the first differing index is {at} ")), "{reason}");
-    let mark = std::fs::read_to_string(cluster.data(victim).join(differs::FILE)).unwrap();
+    let mark = std::fs::read_to_string(cluster.data(victim).join(mark::LEDGER_DIFFERS)).unwrap();
     assert!(reason.contains(mark.trim_end()), "{mark}");
     // The others go on, and it comes back as somebody else with what they have.
     let on = rows(&cluster, 5).await;

@@ -95,20 +95,18 @@ impl Trouble {
     /// What an error of the operating system means while something open is used: [`Trouble::Full`] or [`Trouble::Io`].
     #[must_use]
     pub fn while_doing(doing: &'static str, source: io::Error) -> Self {
-        match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { doing },
-            _ => Self::Io { doing, source: Arc::new(source) },
+        match is_full(&source) {
+            true => Self::Full { doing },
+            false => Self::Io { doing, source: Arc::new(source) },
         }
     }
 
     /// What an error of the operating system means while `path` is opened.
     #[must_use]
     pub fn while_opening(path: &Path, source: io::Error) -> Self {
-        match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Self::Full { doing: "opening a directory" }
-            }
-            _ => Self::Unopenable { path: path.to_owned(), source: Arc::new(source) },
+        match is_full(&source) {
+            true => Self::Full { doing: "opening a directory" },
+            false => Self::Unopenable { path: path.to_owned(), source: Arc::new(source) },
         }
     }
 
@@ -117,6 +115,12 @@ impl Trouble {
     pub fn damaged(path: &Path, what: impl Into<String>) -> Self {
         Self::Damaged { path: path.to_owned(), what: what.into() }
     }
+}
+
+/// Neither the disk, nor the quota, nor the bound of a process on its files leaves room.
+fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 pub(crate) mod cursor;
 pub(crate) mod cut;
 pub(crate) mod ends;
+pub(crate) mod found;
 pub(crate) mod install;
 pub(crate) mod keeper;
 pub(crate) mod lock;
@@ -236,6 +237,12 @@ impl Ledger {
     /// A handle for reading.
     pub fn reader(&self) -> LedgerReader {
         LedgerReader::new(Arc::clone(&self.shared))
+    }
+
+    /// From now on `hear` is told, once, of damage that a reader meets. Older segments are not walked when the ledger is
+    /// opened, so this is when damage in them shows. Called on the reader's thread, which waits for it.
+    pub fn on_damage(&self, hear: impl Fn(&Trouble) + Send + Sync + 'static) {
+        self.shared.found.listen(Box::new(hear));
     }
 
     /// A handle for syncing off the writer's thread.

@@ -73,6 +73,41 @@ fn a_log_with_a_hole_is_refused_and_never_shortened() {
 }
 
 #[test]
+fn a_log_that_lost_what_a_sync_promised_is_refused_and_never_shortened() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut log = SledLog::open(dir.path()).unwrap();
+    for index in 1..100 {
+        log.append_batch(&[(index, Bytes::from(vec![7; 100]))]).unwrap();
+        log.sync().unwrap();
+    }
+    drop(log);
+    drop(raw(dir.path()));
+    let whole = fs::read(dir.path().join("db")).unwrap();
+    let used = whole.iter().rposition(|byte| *byte != 0).unwrap();
+    for at in [used, used - 100, used - 3_000, used / 2] {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0x10;
+        fs::write(dir.path().join("db"), flipped).unwrap();
+        let refused = SledLog::open(dir.path()).unwrap_err();
+        assert!(matches!(refused, Trouble::Damaged { .. }), "byte {at}: {refused}");
+        fs::write(dir.path().join("db"), &whole[..at]).unwrap();
+        let refused = SledLog::open(dir.path()).unwrap_err();
+        assert!(matches!(refused, Trouble::Damaged { .. }), "cut at {at}: {refused}");
+    }
+}
+
+#[test]
+fn a_log_without_the_note_of_its_syncs_is_one_of_an_earlier_version() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut log = SledLog::open(dir.path()).unwrap();
+    log.append_batch(&[(1, Bytes::from("entry"))]).unwrap();
+    log.sync().unwrap();
+    drop(log);
+    fs::remove_file(dir.path().join("promised")).unwrap();
+    assert_eq!(SledLog::open(dir.path()).unwrap().bounds().last, Some(1));
+}
+
+#[test]
 fn a_directory_that_lost_its_data_file_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     drop(SledLog::open(dir.path()).unwrap());

@@ -1,6 +1,9 @@
-//! The judge judged: a clean record is clean, and each fault, planted into it, is found as what it is.
+//! The judge judged: a clean record is clean, and each fault, planted into it, is found as what it is. Faults of decisions
+//! are planted where `verify` is tested (`core/tests/verify/plant.rs`); here it has said that all is well.
 
 mod delivery;
+
+mod proven;
 
 use serde_json::{Value, json};
 
@@ -23,10 +26,16 @@ fn record_of(promise: Promise, spoil: impl FnOnce(&mut Vec<Value>, &mut Vec<Call
         calls.push(call(second, 1));
     }
     spoil(&mut rows, &mut calls);
-    let ledger = ledger(&rows);
+    judge(&evidence(&rows, calls, promise))
+}
+
+/// Two nodes with these rows, which `verify` finds clean.
+fn evidence(rows: &[Value], calls: Vec<Call>, promise: Promise) -> Evidence {
+    let ledger = ledger(rows);
     let position = ledger.last().expect("rows");
     let until = Timestamp::from_millis(START + 3_500);
-    judge(&Evidence { ledgers: vec![(1, ledger.clone()), (2, ledger)], position, calls, until, promise })
+    let said = ["node 1", "node 2", "an export"].map(|of| proven::clean(of, &ledger)).into();
+    Evidence { ledgers: vec![(1, ledger.clone()), (2, ledger)], position, said, calls, until, promise }
 }
 
 fn ledger(rows: &[Value]) -> Ledger {
@@ -105,45 +114,7 @@ fn a_clean_record_is_clean_and_counted() {
 }
 
 #[test]
-fn an_instant_that_nobody_decided_is_missing() {
-    assert_found(
-        &record(|rows, calls| {
-            rows.drain(4..7);
-            calls.remove(1);
-        }),
-        &[Fault::Missing],
-    );
-}
-
-#[test]
-fn an_instant_that_fired_twice_is_doubled() {
-    assert_found(&record(|rows, _| rows.push(fired(2))), &[Fault::Doubled]);
-}
-
-#[test]
-fn an_instant_that_fired_and_was_skipped_is_doubled() {
-    let skip = json!({ "at": at(3_100), "type": "skipped", "uid": "7", "reason": "overlap", "from": at(2_000), "to": at(2_000), "count": 1 });
-    assert_found(&record(|rows, _| rows.push(skip)), &[Fault::Doubled]);
-}
-
-#[test]
-fn a_firing_that_ended_twice_is_doubled() {
-    assert_found(&record(|rows, _| rows.push(settled(2))), &[Fault::Doubled]);
-}
-
-#[test]
-fn what_fires_beside_the_grid_is_a_phantom() {
-    assert_found(
-        &record(|rows, _| {
-            rows[4]["nominal"] = json!(at(2_001));
-        }),
-        &[Fault::Missing, Fault::Phantom],
-    );
-}
-
-#[test]
-fn what_fires_before_its_instant_is_early() {
-    assert_found(&record(|rows, _| rows[4]["at"] = json!(at(1_999))), &[Fault::Early]);
+fn what_arrives_before_its_instant_is_early() {
     assert_found(
         &record(|_, calls| {
             calls[1].nominal = Some(Timestamp::from_millis(START + 2_007));
@@ -199,22 +170,11 @@ fn nodes_whose_rows_differ_are_parted() {
         let evidence = Evidence {
             ledgers: vec![(1, one.clone()), (2, other)],
             position,
+            said: vec![proven::clean("node 1", &one)],
             calls: vec![call(1, 1)],
             until,
             promise: Promise::Delivered,
         };
         assert_found(&judge(&evidence), &[Fault::Parted]);
     }
-}
-
-#[test]
-fn a_pause_owes_nothing_and_a_resume_owes_again() {
-    let paused = json!({ "at": at(1_500), "type": "paused", "uid": "7" });
-    let gap = json!({ "at": at(2_500), "type": "skipped", "uid": "7", "reason": "paused_gap", "from": at(2_000), "to": at(2_000), "count": 1 });
-    let resumed = json!({ "at": at(2_500), "type": "resumed", "uid": "7", "mark": at(2_500) });
-    let verdict = record(|rows, calls| {
-        rows.splice(4..7, [paused, gap, resumed]);
-        calls.remove(1);
-    });
-    assert_found(&verdict, &[]);
 }

@@ -29,6 +29,7 @@ pub const PLANTED: &[(&str, Plant, Fault, Option<u64>)] = &[
     ),
     ("a firing is told twice", |l| copy(l, fired(l, 20), 1), Fault::Doubled, Some(20)),
     ("a firing is told again much later", |l| copy(l, fired(l, 20), 12), Fault::Doubled, Some(20)),
+    ("what fired is skipped as well", |l| skip_as_well(l), Fault::Doubled, Some(20)),
     ("a firing has another instant", |l| nominal(l, fired(l, 20), s(20) - SECOND), Fault::Phantom, Some(19)),
     (
         "and the one that it had is gone",
@@ -152,6 +153,17 @@ pub fn other_uid(ledger: &mut Ledger, place: usize) {
     if let Event::Fired { firing, .. } = &mut ledger[place].1.event {
         firing.uid = Uid(7_777);
     }
+}
+
+/// The skip of the pause, told behind the firing of 20 as one of 20 alone, for an overlap.
+pub fn skip_as_well(ledger: &mut Ledger) {
+    let mut skip = ledger[skipped(ledger, 40)].1.event.clone();
+    if let Event::Skipped { reason, from, to, count, .. } = &mut skip {
+        (*reason, *from, *to, *count) = (SkipReason::Overlap, s(20), s(20), 1);
+    }
+    let place = fired(ledger, 20);
+    let (index, at) = (ledger[place].0, ledger[place].1.at);
+    ledger.insert(place + 1, (index, Row { at, event: skip }));
 }
 
 /// The firing of 20, in the entry of the pause, as one of 40.

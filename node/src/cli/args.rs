@@ -29,8 +29,8 @@ pub use import::{ImportArgs, ImportCommand, ImportCrontabArgs, ImportDkronArgs, 
 pub use past::{BackfillArgs, BackfillCommand, FillArgs, MarkArgs, RerunArgs, RevisionsArgs};
 pub use queue::{QueueArgs, QueueCommand, QueuePutArgs, Rate};
 pub use reading::{
-    ClusterArgs, ClusterCommand, ExplainArgs, ExportFormat, FiringArgs, FiringCommand, HealthArgs,
-    LedgerArgs, LedgerCommand, LedgerFormat, OutageArgs, OutageCommand,
+    ClusterArgs, ClusterCommand, ExplainArgs, ExportFormat, FactFilter, FiringArgs, FiringCommand,
+    HealthArgs, LedgerArgs, LedgerCommand, LedgerFormat, OutageArgs, OutageCommand,
 };
 pub use schedule::{CreateArgs, ScheduleArgs, ScheduleCommand, ScheduleState, SetArgs, Sort, TriggerArgs};
 pub use secret::{SecretArgs, SecretCommand, SecretPutArgs};

@@ -101,11 +101,14 @@ fn summary(cluster: &Value) -> Vec<(&'static str, String)> {
         ("Term", at(cluster, "/term")),
         ("Applied", format!("{} of {}", at(cluster, "/applied"), at(cluster, "/last_log"))),
         ("Format level", at(cluster, "/format_level")),
+        // As `verify --head` takes it.
+        ("Ledger", format!("{}:{}", at(cluster, "/ledger/position"), at(cluster, "/ledger/hash"))),
         ("Schedules", at(cluster, "/schedules")),
         ("Firings under way", at(cluster, "/live_firings")),
         ("Answered by", format!("node {}, version {}", at(cluster, "/node"), at(cluster, "/version"))),
     ];
-    rows.into_iter().filter(|(_, text)| text != cell::NOTHING).collect()
+    let known = |text: &str| !text.starts_with(cell::NOTHING);
+    rows.into_iter().filter(|(_, text)| known(text)).collect()
 }
 
 fn print_nodes(io: &mut Io<'_>, format: Format, nodes: &[Value]) -> Result<(), Failure> {

@@ -151,6 +151,7 @@ fn hint_for(code: &str) -> &'static str {
         "already_exists" => "`campanile schedule put` replaces a schedule",
         "version_conflict" => "somebody changed it: get it again, then put it with the new ETag",
         "unknown_outcome" => HINT_UNKNOWN,
+        "watch_expired" => "rows are gone: without --after it begins with the oldest that is kept",
         "no_quorum" => "a majority of the nodes must be up: `campanile cluster status`",
         _ => "",
     }

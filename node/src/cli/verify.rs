@@ -10,14 +10,14 @@ use campanile_core::verify::Scope;
 use serde_json::{Value, json};
 
 use super::args::{Format, VerifyArgs};
-use super::cell::{at, fields, plain};
+use super::cell::{self, at, fields, plain};
 use super::failure::{Exit, Failure};
 use super::list::{Column, Kind, List};
 use super::progress::Progress;
 use super::session::{connect, print_one};
 use super::{Io, document};
 use crate::client::{Call, Client, Endpoint, Error, Problem};
-use crate::verify::{NotAnArchive, OfArchive, verify};
+use crate::verify::{Asked, NotAnArchive, OfArchive, verify};
 use crate::wire::verify::Verdict;
 
 /// People are shown so many of the first offenders; the data has more.
@@ -43,7 +43,7 @@ fn schedule(offender: &Value) -> String {
 pub(super) async fn run(args: VerifyArgs, io: &mut Io<'_>) -> Result<(), Failure> {
     let format = args.output.format;
     if let Some(file) = &args.file {
-        let verdict = of_file(file, scope(&args), io)?;
+        let verdict = of_file(file, asked(&args), io)?;
         print_one(io, format, &verdict, word(&verdict), |io, verdict| {
             tell(io, &plain(&file.display().to_string()), verdict)
         })?;
@@ -52,6 +52,7 @@ pub(super) async fn run(args: VerifyArgs, io: &mut Io<'_>) -> Result<(), Failure
     let client = connect(&args.connect)?;
     let nodes = match &args.server {
         Some(server) => vec![client.at(Endpoint::parse(server)?)],
+        None if args.only => (0..client.endpoints().len()).map(|place| client.only(place)).collect(),
         None => each_node(&client).await?,
     };
     let mut verdicts = Vec::new();
@@ -77,7 +78,7 @@ pub(super) async fn run(args: VerifyArgs, io: &mut Io<'_>) -> Result<(), Failure
 
 /// One thing that is wrong anywhere makes it fail; a node that did not answer is worth a word of its own.
 fn end(verdicts: &[Value]) -> Result<(), Failure> {
-    if verdicts.iter().any(|verdict| verdict["clean"] == false) {
+    if verdicts.iter().any(|verdict| verdict["clean"] == false || holds_nothing(verdict)) {
         return Err(Failure::Said(Exit::Failed));
     }
     if verdicts.iter().any(|verdict| verdict.get("error").is_some()) {
@@ -86,12 +87,18 @@ fn end(verdicts: &[Value]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn scope(args: &VerifyArgs) -> Scope {
-    let namespace = args.namespace.as_deref().map(Into::into);
-    Scope { namespace, after: args.after, until: args.until, ..Scope::default() }
+/// Nothing is wrong where nothing is, and nothing is proved.
+fn holds_nothing(verdict: &Value) -> bool {
+    verdict["chain"]["rows"] == 0
 }
 
-fn of_file(path: &Path, scope: Scope, io: &mut Io<'_>) -> Result<Value, Failure> {
+fn asked(args: &VerifyArgs) -> Asked {
+    let namespace = args.namespace.as_deref().map(Into::into);
+    let scope = Scope { namespace, after: args.after, until: args.until, ..Scope::default() };
+    Asked { scope, heads: args.heads.clone() }
+}
+
+fn of_file(path: &Path, asked: Asked, io: &mut Io<'_>) -> Result<Value, Failure> {
     let cannot = |why: String| format!("{} cannot be verified: {why}", path.display());
     let unread =
         |error: std::io::Error| Failure::usage(format!("cannot read {}: {error}", path.display()), "");
@@ -107,7 +114,7 @@ fn of_file(path: &Path, scope: Scope, io: &mut Io<'_>) -> Result<Value, Failure>
         NotAnArchive::Flawed(_) => Failure::failed(cannot(error.to_string()), ""),
     })?;
     let mut bar = Progress::default();
-    let found = verify(archive, scope, |progress| {
+    let found = verify(archive, asked, |progress| {
         bar.draw(io, part(progress.done, progress.of), "of the file");
         true
     });
@@ -132,10 +139,12 @@ async fn each_node(client: &Client) -> Result<Vec<Client>, Failure> {
 }
 
 async fn of_node(client: &Client, args: &VerifyArgs, at: &str, io: &mut Io<'_>) -> Result<Value, Error> {
+    let heads = args.heads.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     let call = Call::get("/v1/verify")
         .query_if("namespace", args.namespace.as_ref())
         .query_if("after", args.after.map(instant_text))
-        .query_if("until", args.until.map(instant_text));
+        .query_if("until", args.until.map(instant_text))
+        .query_if("head", (!heads.is_empty()).then_some(heads));
     let mut bar = Progress::default();
     let verdict = client
         .hear(&call, |event, data| match event {
@@ -182,12 +191,16 @@ fn tell(io: &mut Io<'_>, place: &str, verdict: &Value) -> Result<(), Failure> {
         return Ok(());
     }
     let of_node = verdict.get("node").map(|node| format!("node {node} at ")).unwrap_or_default();
+    if holds_nothing(verdict) {
+        return tell_nothing(io, &format!("{of_node}{place}"), verdict);
+    }
     let result = if verdict["clean"] == true {
         "every instant is accounted for"
     } else {
         "NOT every instant is accounted for"
     };
-    writeln!(io.out, "{of_node}{place}: {result}, up to {}", at(verdict, "/until"))?;
+    let until = verdict["until"].as_str().map(|until| format!(", up to {until}")).unwrap_or_default();
+    writeln!(io.out, "{of_node}{place}: {result}{until}")?;
     let count = |name: &str| at(verdict, &format!("/{name}"));
     let skipped = verdict.get("skipped").map(|skipped| fields(skipped, &[])).unwrap_or_default();
     writeln!(
@@ -211,9 +224,20 @@ fn tell(io: &mut Io<'_>, place: &str, verdict: &Value) -> Result<(), Failure> {
     tell_offenders(io, verdict)
 }
 
+/// Without a row there is no instant to speak of: what became of the rows is the answer.
+fn tell_nothing(io: &mut Io<'_>, place: &str, verdict: &Value) -> Result<(), Failure> {
+    let (why, remedy) = match verdict["chain"]["broken"]["why"].as_str() {
+        Some(why) => (plain(why), "take the export again, or ask another node"),
+        None => ("it holds no row".to_owned(), "a node that has just joined has rows in a moment"),
+    };
+    writeln!(io.out, "{place}: NOTHING was judged: {why}")?;
+    io.say(&format!("{} {remedy}", io.paint("1", "hint:")));
+    tell_offenders(io, verdict)
+}
+
 fn tell_chain(io: &mut Io<'_>, chain: &Value) -> Result<(), Failure> {
     let head = match chain["head"].is_object() {
-        true => format!("ends at {} with {}", at(chain, "/head/position"), at(chain, "/head/hash")),
+        true => format!("ends at {}:{}", at(chain, "/head/position"), at(chain, "/head/hash")),
         false => "has no row".to_owned(),
     };
     let state = match chain["ok"] == true {
@@ -221,7 +245,14 @@ fn tell_chain(io: &mut Io<'_>, chain: &Value) -> Result<(), Failure> {
         false => format!("BROKEN at {} places", at(chain, "/breaks")),
     };
     let (rows, compared) = (at(chain, "/rows"), at(chain, "/compared"));
-    writeln!(io.out, "  chain of {rows} rows {state}, {head}; {compared} ends that leaders stated compared")?;
+    let given = match at(chain, "/heads").as_str() {
+        "0" | cell::NOTHING => String::new(),
+        met => format!("; heads that you gave and it reaches: {met}"),
+    };
+    writeln!(
+        io.out,
+        "  chain of {rows} rows {state}, {head}; {compared} ends that leaders stated compared{given}"
+    )?;
     Ok(())
 }
 

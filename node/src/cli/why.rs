@@ -43,11 +43,17 @@ pub(super) fn asked(args: &ExplainArgs) -> Result<Option<ScheduleName>, Failure>
 
 pub(super) async fn run(args: &ExplainArgs, name: &ScheduleName, io: &mut Io<'_>) -> Result<(), Failure> {
     let client = connect(&args.connect)?;
-    let mut call = Call::get(format!("/v1/explain/{}/{}", name.namespace(), name.name()));
-    if let Some(instant) = args.at {
-        call = call.query("at", &instant_text(instant));
+    let about = Call::get(format!("/v1/explain/{}/{}", name.namespace(), name.name()));
+    let call = about.clone().query_if("at", args.at.map(instant_text));
+    let mut answer = client.send(&call).await?.body;
+    // Now is hardly ever an instant of a schedule: the newest that has come is what is meant.
+    let newest = answer["nearest"]["before"].as_str().filter(|_| answer["verdict"] == "not_nominal");
+    if let Some(newest) = newest.filter(|_| args.at.is_none()) {
+        let of_newest = client.send(&about.query("at", newest)).await?.body;
+        if of_newest["verdict"] != "not_created" {
+            answer = of_newest;
+        }
     }
-    let answer = client.send(&call).await?.body;
     let verdict = at(&answer, "/verdict");
     print_one(io, args.output.format, &answer, &verdict, table)
 }

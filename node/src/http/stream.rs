@@ -46,18 +46,17 @@ const OPENING: &str = "retry: 1000\n\n";
         (status = 200, description = "Events `row` (its `data` is a row), `at` (where the stream is, when nothing that is wanted came), \
             `behind` (about how many rows wait for this reader) and `expired`; a comment every 15 s of silence.",
             body = Row, content_type = "text/event-stream"),
-        (status = 410, description = "`watch_expired`: retention has dropped rows behind the position."),
+        (status = 410, description = "`watch_expired`: retention has dropped rows behind the position. The detail names the oldest that is kept."),
         (status = 429, description = "`rate_limited`: too many streams are open at this node."),
     ),
 )]
 pub(crate) async fn stream(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Answered {
     let mut params = Params::of(uri.query());
     let after = params.one("after")?;
-    let types = types(&params.all("type"))?;
-    let schedule = params.one("schedule")?.map(|text| schedule(&text)).transpose()?;
+    let sieve = sieve(&mut params)?;
     params.close()?;
     let start = start(one_header(&headers, &LAST_EVENT_ID)?.map(str::to_owned).or(after))?;
-    let stream = app.service.stream(start, Sieve::new(types, schedule)).await?;
+    let stream = app.service.stream(start, sieve).await?;
     let body = unfold((stream, Some(OPENING)), |(stream, opening)| next(stream, opening));
     let mut response = Response::new(Body::from_stream(body));
     let headers = response.headers_mut();
@@ -111,6 +110,13 @@ fn start(after: Option<String>) -> Result<Start, Problem> {
     parse_position(&text).map(Start::Behind).ok_or_else(|| {
         Problem::bad_request(format!("{text:?} is no position: index.n, such as 42.0, or \"now\""))
     })
+}
+
+/// Which facts are wanted: `type` and `schedule`.
+pub(super) fn sieve(params: &mut Params) -> Result<Sieve, Problem> {
+    let types = types(&params.all("type"))?;
+    let schedule = params.one("schedule")?.map(|text| schedule(&text)).transpose()?;
+    Ok(Sieve::new(types, schedule))
 }
 
 fn types(given: &[String]) -> Result<Vec<&'static str>, Problem> {

@@ -14,7 +14,9 @@ use serde::Serialize;
 use super::App;
 use super::answer::{Answered, ok};
 use super::query::Params;
+use crate::problem::Problem;
 use crate::service::verify::{News, Verification};
+use crate::verify::{Asked, KnownHead, NoHead};
 use crate::wire::verify::{Progress, Verdict};
 
 const EVENTS: &str = "text/event-stream";
@@ -27,6 +29,7 @@ const EVENTS: &str = "text/event-stream";
         ("namespace" = Option<String>, Query, description = "Only schedules of this namespace."),
         ("after" = Option<String>, Query, description = "Only instants after this one."),
         ("until" = Option<String>, Query, description = "Only instants up to this one. Later than the last row it says that the ledger is whole up to here."),
+        ("head" = Option<Vec<String>>, Query, description = "A head of the ledger that you have kept, `index.n:hash` as in `ledger` of `/v1/cluster`: the chain breaks where the rows do not reach it with this hash; repeated, or with commas between."),
         ("Accept" = Option<String>, Header, description = "`text/event-stream`: events `progress` (`{rows, of}`), then `verdict` or `problem`."),
     ),
     responses(
@@ -42,12 +45,19 @@ pub(crate) async fn verify(State(app): State<App>, headers: HeaderMap, uri: Uri)
         until: params.instant("until")?,
         ..Scope::default()
     };
+    let heads = heads(&params.all("head"))?;
     params.close()?;
-    let verification = app.service.verify(scope)?;
+    let verification = app.service.verify(Asked { scope, heads })?;
     if wants_events(&headers) {
         return Ok(events(verification));
     }
     ok(&verification.verdict().await?)
+}
+
+fn heads(given: &[String]) -> Result<Vec<KnownHead>, Problem> {
+    let refused = |text: &str, why: NoHead| Problem::bad_request(format!("{text:?} is no head: {why}"));
+    let texts = given.iter().flat_map(|list| list.split(',')).map(str::trim).filter(|text| !text.is_empty());
+    texts.map(|text| text.parse().map_err(|why| refused(text, why))).collect()
 }
 
 fn wants_events(headers: &HeaderMap) -> bool {

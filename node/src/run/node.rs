@@ -19,7 +19,7 @@ use super::held::Held;
 use super::quorum::Cluster;
 use super::ready::{self, Stopping};
 use super::signals::Signals;
-use super::{notify, ports};
+use super::{notify, ports, segments};
 use crate::auth;
 use crate::backup::{Backups, Restores};
 use crate::clock::Clock;
@@ -225,6 +225,7 @@ fn options(config: &Config, clock: Clock, guard: Guard) -> Options {
     let clock = Arc::new(move || clock.now());
     let defaults = Options::new(&config.cluster.name, &config.data_dir, &config.peer.advertise, clock);
     Options {
+        ledger: segments::from_environment(defaults.ledger),
         secret: config.peer.secret.as_ref().map(|secret| Secret::new(secret.expose())),
         api_address: config.api.advertise.clone(),
         peers: config.cluster.peers.clone(),

@@ -10,6 +10,7 @@ mod cursor;
 pub(super) mod follow;
 pub(super) mod instant;
 mod outages;
+mod pages;
 mod past;
 pub(super) mod places;
 mod recent;
@@ -57,6 +58,8 @@ const PAGE_BYTES: usize = 4 * 1024 * 1024;
 pub struct Records {
     ledger: LedgerReader,
     indexer: Arc<Indexer>,
+    /// The most rows that one count looks at, below the bound of each kind.
+    most: usize,
 }
 
 /// Which firings.
@@ -80,29 +83,13 @@ impl Records {
     /// Over a ledger and the thread that indexes it (with [`history_keys`] as its `extract`).
     #[must_use]
     pub fn new(ledger: LedgerReader, indexer: Arc<Indexer>) -> Self {
-        Self { ledger, indexer }
+        Self { ledger, indexer, most: usize::MAX }
     }
 
-    /// Rows in the order of the log.
-    ///
-    /// # Errors
-    /// `internal` when the ledger cannot be read.
-    pub async fn ledger_page(
-        &self,
-        after: Option<Position>,
-        limit: usize,
-    ) -> Result<Page<ShownRow>, Problem> {
-        self.on_thread(move |records| {
-            let rows = records
-                .ledger
-                .read(after, limit, PAGE_BYTES)
-                .map_err(|trouble| unreadable_ledger(&trouble))?;
-            let more = rows.last().is_some_and(|last| records.ledger.head().position > Some(last.position));
-            let next_page_token = rows.last().filter(|_| more).map(|last| last.position.to_string());
-            let items = rows.iter().map(rows::show).collect::<Result<_, _>>()?;
-            Ok(Page { items, next_page_token })
-        })
-        .await
+    /// Every count (timeline, statistics, outages) is cut after so many rows, if its own bound is not lower.
+    #[must_use]
+    pub fn counting_at_most(self, rows: usize) -> Self {
+        Self { most: rows, ..self }
     }
 
     /// The story of one firing; `None` when there is none, or retention has passed it.
@@ -111,7 +98,7 @@ impl Records {
     /// `not_ready` while the index is built again.
     pub async fn firing(&self, machine: Arc<Machine>, id: FiringId) -> Result<Option<Firing>, Problem> {
         self.on_thread(move |records| {
-            records.caught_up();
+            records.caught_up()?;
             Telling::new(records, &machine).firing(id)
         })
         .await
@@ -128,7 +115,7 @@ impl Records {
         filter: Filter,
     ) -> Result<Page<Firing>, Problem> {
         self.on_thread(move |records| {
-            records.caught_up();
+            records.caught_up()?;
             Telling::new(records, &machine).of_schedule(uid, &filter)
         })
         .await
@@ -140,7 +127,7 @@ impl Records {
     /// As [`Records::of_schedule`].
     pub async fn recent(&self, machine: Arc<Machine>, filter: Filter) -> Result<Page<Firing>, Problem> {
         self.on_thread(move |records| {
-            records.caught_up();
+            records.caught_up()?;
             recent::page(&mut Telling::new(records, &machine), &filter)
         })
         .await
@@ -156,18 +143,19 @@ impl Records {
         uids: Vec<Uid>,
     ) -> Result<Vec<Option<ScheduleName>>, Problem> {
         self.on_thread(move |records| {
-            records.caught_up();
+            records.caught_up()?;
             let mut telling = Telling::new(records, &machine);
             uids.into_iter().map(|uid| telling.name_of(uid)).collect()
         })
         .await
     }
 
-    /// Waits for the index. One that is still behind after that is told from, as it is: this is for showing, and
-    /// [`Records::with_past`] for what is decided by it.
-    fn caught_up(&self) {
-        self.indexer.wake();
-        self.indexer.wait_for(self.ledger.head().position.map_or(0, |position| position.index), INDEX_WITHIN);
+    /// Waits for the index: a list told from one that is behind would look whole and be short.
+    ///
+    /// # Errors
+    /// `not_ready` when it is still behind, as while it is built again.
+    fn caught_up(&self) -> Result<(), Problem> {
+        self.indexed_through(self.ledger.head().position.map_or(0, |position| position.index))
     }
 
     async fn on_thread<T: Send + 'static>(

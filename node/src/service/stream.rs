@@ -106,9 +106,7 @@ impl Service {
             Start::Now => self.records.end(),
             Start::Behind(position) => Bookmark::behind(position),
         };
-        if !self.records.reaches(bookmark).await? {
-            return Err(expired(bookmark));
-        }
+        self.records.reaches(bookmark).await?;
         Ok(Stream {
             service: Arc::clone(self),
             bookmark,
@@ -227,13 +225,4 @@ impl Stream {
             sleep_until(read_at + GATHER).await;
         }
     }
-}
-
-fn expired(bookmark: Bookmark) -> Problem {
-    let position =
-        bookmark.position.map_or_else(|| "the beginning".to_owned(), |position| position.to_string());
-    Problem::new(
-        Code::WatchExpired,
-        format!("rows behind {position} have been dropped by retention; begin again without a position"),
-    )
 }

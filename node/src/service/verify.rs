@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use campanile_core::verify::Scope;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Service;
 use crate::problem::{Code, Problem};
-use crate::verify::{Ended, Found, OfLedger, Progress, verify};
+use crate::verify::{Asked, Ended, Found, OfLedger, Progress, verify};
 use crate::wire::verify::Verdict;
 
 /// A pass that was overtaken by retention begins again at what is left, this often.
@@ -39,7 +38,7 @@ impl Service {
     ///
     /// # Errors
     /// `rate_limited` while another one runs.
-    pub fn verify(&self, scope: Scope) -> Result<Verification, Problem> {
+    pub fn verify(&self, asked: Asked) -> Result<Verification, Problem> {
         let Ok(place) = self.verifying.0.clone().try_acquire_owned() else {
             let why = "this node verifies its ledger for somebody else: ask again when that is over";
             return Err(Problem::new(Code::RateLimited, why));
@@ -49,7 +48,7 @@ impl Service {
         let (tell, progress) = watch::channel(Progress::default());
         let stopped = stop.clone();
         let pass = tokio::task::spawn_blocking(move || {
-            run(&place, || OfLedger::now(ledger.clone()), &scope, &tell, &stopped)
+            run(&place, || OfLedger::now(ledger.clone()), &asked, &tell, &stopped)
         });
         Ok(Verification { node: self.quorum.node().0, progress, pass, _stop: stop.drop_guard() })
     }
@@ -59,12 +58,12 @@ impl Service {
 fn run(
     _place: &OwnedSemaphorePermit,
     source: impl Fn() -> OfLedger,
-    scope: &Scope,
+    asked: &Asked,
     tell: &watch::Sender<Progress>,
     stopped: &CancellationToken,
 ) -> Result<Found, Ended> {
     let pass = || {
-        verify(source(), scope.clone(), |progress| {
+        verify(source(), asked.clone(), |progress| {
             tell.send_replace(progress);
             !stopped.is_cancelled()
         })

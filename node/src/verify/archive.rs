@@ -3,6 +3,7 @@
 use std::io::{BufReader, Cursor, Read};
 
 use campanile_storage::archive::{ArchiveReader, Fault, Flawed, Item};
+use campanile_storage::ledger::{Hash, Position};
 
 use super::{Batch, Progress, Source};
 
@@ -68,7 +69,12 @@ type Lead<R> = std::io::Chain<Cursor<Vec<u8>>, R>;
 
 impl<R: Read + Send> Source for OfArchive<R> {
     fn begins_midway(&self) -> bool {
-        self.archive.base().position.is_some()
+        self.base().is_some()
+    }
+
+    fn base(&self) -> Option<(Position, Hash)> {
+        let base = self.archive.base();
+        base.position.map(|position| (position, base.hash))
     }
 
     fn next(&mut self) -> Option<Batch> {

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use campanile_core::event::{Event, LedgerEnd};
 use campanile_storage::ledger::{Hash, Position};
 
+use super::heads::{Heads, KnownHead, Unmet};
 use crate::wire::ledger::hex;
 
 /// So many of the newest rows are remembered by their hashes. A leader states the end of its ledger as of the moment when
@@ -25,11 +26,14 @@ pub struct Chain {
     pub rows: u64,
     /// How many ends that rows state were compared with the row that they name.
     pub compared: u64,
+    /// How many heads that somebody has kept were met.
+    pub met: u64,
     /// Where it breaks: the first hundred places.
     pub breaks: Vec<Break>,
     /// How many breaks there are.
     pub broken: u64,
     recent: VecDeque<(Position, Hash)>,
+    heads: Heads,
 }
 
 /// A place where a chain is not what it should be.
@@ -48,6 +52,15 @@ impl Chain {
         self.broken == 0
     }
 
+    /// One that must meet these heads, over rows behind `base`.
+    pub(super) fn expecting(heads: Vec<KnownHead>, base: Option<(Position, Hash)>) -> Self {
+        let mut chain = Self { heads: Heads::new(heads), ..Self::default() };
+        if let Some((position, hash)) = base {
+            chain.meet(position, hash);
+        }
+        chain
+    }
+
     /// The next row.
     pub(super) fn pass(&mut self, position: Position, hash: Hash, flaw: Option<&str>) {
         if let Some(flaw) = flaw {
@@ -59,6 +72,23 @@ impl Chain {
             self.recent.pop_front();
         }
         self.recent.push_back((position, hash));
+        self.meet(position, hash);
+    }
+
+    fn meet(&mut self, position: Position, hash: Hash) {
+        let (met, unmet) = self.heads.meet(position, hash);
+        self.met += met;
+        self.add_each(unmet);
+    }
+
+    /// That was the last row.
+    pub(super) fn end(&mut self) {
+        let unmet = self.heads.end(self.head.map(|(position, _)| position));
+        self.add_each(unmet);
+    }
+
+    fn add_each(&mut self, unmet: Vec<Unmet>) {
+        unmet.into_iter().for_each(|(position, why)| self.add(position, why));
     }
 
     /// What the row states of the chain.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use campanile_core::time::Timestamp;
 use campanile_core::verify::{Counts, Offender as CoreOffender, Place, Verdict as CoreVerdict};
 use campanile_storage::ledger::{Hash, Position};
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,9 @@ use utoipa::ToSchema;
 use super::ledger::hex;
 use super::time::Instant;
 use crate::verify::{Break, Chain as FoundChain, Found};
+
+/// Up to where a verifier that has heard no row judges.
+const BEFORE_ANY_ROW: Timestamp = Timestamp::from_millis(i64::MIN);
 
 /// Whether a ledger accounts for every nominal instant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -47,8 +51,8 @@ pub struct Verdict {
     pub undelivered: u64,
     /// Rows that could not be judged: what they rest on was dropped by retention.
     pub unverified: u64,
-    /// Every instant up to here had to be decided.
-    pub until: Instant,
+    /// Every instant up to here had to be decided; `null` when no row tells a time.
+    pub until: Option<Instant>,
     /// The hash chain.
     pub chain: Chain,
     /// What is wrong, in the order of the log: the first hundred of each kind.
@@ -69,6 +73,8 @@ pub struct Chain {
     pub rows: u64,
     /// How many ends of it that leaders have stated were compared with it.
     pub compared: u64,
+    /// How many of the heads that were given with the request it reaches, with their hash; one that it does not is a break.
+    pub heads: u64,
     /// The first place at which it breaks.
     pub broken: Option<ChainBreak>,
     /// At how many places it breaks.
@@ -144,7 +150,7 @@ impl Verdict {
             pending: counts.pending,
             undelivered: counts.undelivered,
             unverified: counts.unverified,
-            until: Instant(*until),
+            until: Some(*until).filter(|until| *until > BEFORE_ANY_ROW).map(Instant),
             chain: Chain::of(&found.chain),
             offenders: breaks.chain(offenders.iter().map(Offender::of)).collect(),
             zones_differ: zones_differ.clone(),
@@ -167,6 +173,7 @@ impl Chain {
             head: found.head.map(head),
             rows: found.rows,
             compared: found.compared,
+            heads: found.met,
             broken: found.breaks.first().map(broken),
             breaks: found.broken,
         }

@@ -18,7 +18,6 @@ use campanile::http::{App, Forwarded, Gate, forwarded, router};
 use campanile::leader::{Backfills, Duty};
 use campanile::metrics::Metrics;
 use campanile::service::quorum::{ChangeFailure, ClusterStatus, Leader, Plan, Quorum, Undone};
-use campanile::service::records::Records;
 use campanile::service::{Options, Service};
 use campanile::wire::cluster::Node;
 use campanile::wire::host::Host;
@@ -242,7 +241,7 @@ impl Api {
             cut_off: AtomicBool::new(false),
             silent: AtomicBool::new(false),
         });
-        let records = Records::new(log.ledger.lock().unwrap().reader(), log.indexer.clone());
+        let records = log.records();
         let clock = log.clone();
         let within = Duration::from_millis(500);
         let options =

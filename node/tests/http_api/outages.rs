@@ -96,6 +96,18 @@ async fn outages_are_found_by_time_and_in_pages() {
     assert_eq!(api.get("/v1/outages?page_token=x").await.problem(), (400, "bad_request"));
 }
 
+#[tokio::test]
+async fn an_outage_with_more_behind_it_than_is_looked_at_says_that_it_is_not_complete() {
+    let api = Api::counting_at_most(2);
+    two_outages(&api).await;
+    let list = api.get("/v1/outages").await.body;
+    let first = &list["items"][1];
+    assert_eq!(first["complete"], false, "{first:#}");
+    assert!(first["late"]["firings"].as_u64() < Some(3), "{first:#}");
+    let id = first["id"].as_str().unwrap();
+    assert_eq!(api.get(&format!("/v1/outages/{id}")).await.body, *first);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_command_line_shows_outages_and_explanations() {
     let served = Served::start().await;
@@ -119,6 +131,9 @@ async fn the_command_line_shows_outages_and_explanations() {
         why.out
     );
     assert!(why.out.contains("STEP") && why.out.contains("no leader was in office"), "{}", why.out);
+    served.api.log.pass(Span::from_secs(17));
+    let newest = served.cli(&["explain", "a/minutely"], "").await;
+    assert!(newest.out.starts_with("a/minutely ran for 2026-12-01T01:01:00Z"), "{}", newest.out);
     let json = served.cli(&["explain", "a/minutely", "--at", "2026-12-01T00:30:00Z", "-o", "json"], "").await;
     let json: Value = serde_json::from_str(&json.out).unwrap();
     assert_eq!(json["verdict"], "skipped");

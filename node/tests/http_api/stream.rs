@@ -144,7 +144,15 @@ async fn a_position_that_retention_has_passed_is_refused_and_a_stream_there_ends
     let gone = api.get("/v1/ledger/stream?after=0").await;
     api.log.fill(1);
     assert_eq!(gone.problem(), (410, "watch_expired"));
-    assert_eq!(api.get("/v1/ledger/stream?after=1.0").await.problem(), (410, "watch_expired"));
+    let refused = api.get("/v1/ledger/stream?after=1.0").await;
+    assert_eq!(refused.problem(), (410, "watch_expired"));
+    // Whoever asks for a page is told the same, and where to begin.
+    for path in ["/v1/ledger?after=1.0", "/v1/ledger?page_token=1.0", "/v1/ledger?after=1.0&type=fired"] {
+        assert_eq!(api.get(path).await.body, refused.body, "{path}");
+    }
+    let oldest = all(&api).await[0]["position"].as_str().unwrap().to_owned();
+    let detail = refused.body["detail"].as_str().unwrap();
+    assert!(detail.contains(&format!("the oldest that is kept is {oldest}")), "{detail}");
     let (id, kind, data) = reader.event().await.unwrap();
     assert_eq!((id.as_str(), kind.as_str(), data), ("", "expired", json!({"code": "watch_expired"})));
     assert_eq!(reader.event().await, None);
@@ -174,6 +182,49 @@ async fn retention_under_a_reader_ends_its_stream_instead_of_leaving_a_hole() {
     };
     assert_eq!(end, "expired");
     assert!(told < 600, "{told}");
+}
+
+/// Some entries of many rows, and those rows.
+async fn many_entries(api: &Api) -> Vec<Value> {
+    (0..18).for_each(|_| api.log.fill(50));
+    all(api).await
+}
+
+#[tokio::test]
+async fn an_image_of_a_peer_under_open_streams_leaves_nothing_out_and_repeats_nothing() {
+    let api = Api::leader();
+    let rows = many_entries(&api).await;
+    let mut slow = Reader::open(&api, "/v1/ledger/stream", &[]).await;
+    let mut level = Reader::open(&api, "/v1/ledger/stream?after=now", &[]).await;
+    assert_eq!(slow.rows(30).await, rows[..30]);
+    // Nothing of the files that they read from is left; the slow one has a page of 500 rows, up to the tenth entry.
+    api.log.take_image(6);
+    assert_eq!(slow.rows(rows.len() - 30).await, rows[30..]);
+    api.log.fill(3);
+    let came = level.rows(4).await;
+    assert_eq!(slow.rows(4).await, came);
+    assert_eq!(came[0]["position"], "20.0");
+}
+
+#[tokio::test]
+async fn an_image_that_begins_behind_a_reader_ends_its_stream_instead_of_leaving_a_hole() {
+    let api = Api::leader();
+    let rows = many_entries(&api).await;
+    let mut slow = Reader::open(&api, "/v1/ledger/stream", &[]).await;
+    assert_eq!(slow.rows(30).await, rows[..30]);
+    api.log.take_image(15);
+    let mut told = 30;
+    let end = loop {
+        let (_, kind, row) = slow.event().await.unwrap();
+        if kind != "row" {
+            break kind;
+        }
+        assert_eq!(row, rows[told]);
+        told += 1;
+    };
+    assert_eq!((end.as_str(), told), ("expired", 500), "the page that was read is still told");
+    let mut fresh = Reader::open(&api, "/v1/ledger/stream", &[]).await;
+    assert_eq!(fresh.rows(1).await[0]["position"], "15.0");
 }
 
 #[tokio::test]
@@ -209,6 +260,20 @@ async fn a_reader_that_wants_little_is_told_where_it_is_so_that_it_can_go_on_fro
     let path = "/v1/ledger/stream?schedule=a/x&type=fired,deleted";
     let mut of_some = Reader::open(&api, path, &[]).await;
     assert_eq!(of_some.rows(fired.len()).await, fired);
+    // Pages take the same filters.
+    for limit in [1, 3, 1000] {
+        let (mut came, mut token) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/v1/ledger?schedule=a/x&type=fired,deleted&limit={limit}{token}");
+            let page = api.get(&path).await.body;
+            let items = page["items"].as_array().unwrap();
+            assert!(items.len() <= limit, "{page:#}");
+            came.extend(items.iter().cloned());
+            let Some(next) = page["next_page_token"].as_str() else { break };
+            token = format!("&page_token={next}");
+        }
+        assert_eq!(came, fired, "{limit} at a time");
+    }
 
     let mut of_none = Reader::open(&api, "/v1/ledger/stream?type=queue_paused", &[]).await;
     let (id, kind, data) = of_none.event().await.unwrap();
@@ -266,8 +331,10 @@ async fn what_is_no_position_type_or_schedule_is_refused() {
         ("schedule=x/y/z", "schedule"),
         ("afer=1.0", "after"),
     ] {
-        let refused = api.get(&format!("/v1/ledger/stream?{query}")).await;
-        assert_eq!(refused.problem(), (400, "bad_request"), "{query}");
-        assert!(refused.body["detail"].as_str().unwrap().contains(hint), "{query}: {}", refused.text);
+        for path in ["/v1/ledger/stream", "/v1/ledger"] {
+            let refused = api.get(&format!("{path}?{query}")).await;
+            assert_eq!(refused.problem(), (400, "bad_request"), "{query}");
+            assert!(refused.body["detail"].as_str().unwrap().contains(hint), "{query}: {}", refused.text);
+        }
     }
 }

@@ -9,7 +9,10 @@ use crate::fake::{Api, minutely, schedule};
 /// Ten minutes of two schedules in two namespaces: one succeeds, one fails in its last minutes; then ten minutes without a
 /// tick.
 async fn twenty_minutes() -> Api {
-    let api = Api::leader();
+    twenty_minutes_of(Api::leader()).await
+}
+
+async fn twenty_minutes_of(api: Api) -> Api {
     api.put("/v1/schedules/a/fine", &minutely()).await;
     let mut once = schedule(&json!([{"every": "2m"}]));
     once["retry"] = json!({"max_attempts": 1});
@@ -136,4 +139,84 @@ async fn windows_that_are_none_are_refused() {
     assert_eq!(api.get("/v1/timeline?schedule=a/b").await.problem(), (404, "not_found"));
     let empty = api.get("/v1/timeline").await.body;
     assert_eq!((empty["buckets"].as_array().unwrap().len(), &empty["complete"]), (60, &json!(true)));
+}
+
+/// Adds every count of `more`, in whatever it stands.
+fn add(sum: &mut Value, more: &Value) {
+    match (sum, more) {
+        (Value::Object(sum), Value::Object(more)) => {
+            for (name, value) in more.iter().filter(|(name, _)| *name != "lateness") {
+                add(sum.entry(name.clone()).or_insert(json!(0)), value);
+            }
+        }
+        (sum, Value::Object(_)) => {
+            *sum = json!({});
+            add(sum, more);
+        }
+        (sum, Value::Array(more)) => {
+            if !sum.is_array() {
+                *sum = more.iter().map(|_| json!({})).collect();
+            }
+            let sums = sum.as_array_mut().unwrap();
+            sums.iter_mut().zip(more).for_each(|(sum, more)| add(sum, more));
+        }
+        (sum, more) => *sum = json!(sum.as_u64().unwrap_or(0) + more.as_u64().unwrap_or(0)),
+    }
+}
+
+/// The counts of an answer that is not cut, and the sums of one that is.
+async fn whole_and_sum(whole: &Api, cut: &Api, path: &str, counts: &str) -> (Value, Value) {
+    let all = whole.get(path).await.body;
+    assert_eq!((&all["complete"], &all["next"]), (&json!(true), &Value::Null), "{path}");
+    let (mut wanted, mut sum, mut parts, mut next) = (json!(0), json!(0), 0, String::new());
+    add(&mut wanted, all.pointer(counts).unwrap());
+    loop {
+        let part = cut.get(&format!("{path}{next}")).await.body;
+        add(&mut sum, part.pointer(counts).unwrap());
+        parts += 1;
+        let Some(token) = part["next"].as_str() else {
+            assert_eq!(part["complete"], true, "{path}");
+            break;
+        };
+        assert_eq!(part["complete"], false, "{path}: there is more");
+        next = format!("&next={token}");
+    }
+    assert!(parts > 2, "{path}: {parts}");
+    (wanted, sum)
+}
+
+#[tokio::test]
+async fn counts_that_are_cut_say_so_and_add_up_to_the_whole() {
+    let (whole, cut) = (twenty_minutes().await, twenty_minutes_of(Api::counting_at_most(7)).await);
+    for (path, counts) in [
+        (format!("/v1/stats?{WINDOW}"), "/totals"),
+        (format!("/v1/timeline?{WINDOW}&buckets=4"), "/buckets"),
+        (format!("/v1/timeline?{WINDOW}&buckets=4&schedule=b/fails"), "/buckets"),
+    ] {
+        let (wanted, sum) = whole_and_sum(&whole, &cut, &path, counts).await;
+        assert_eq!(sum, wanted, "{path}");
+    }
+    let refused = cut.get(&format!("/v1/stats?{WINDOW}&next=x")).await;
+    assert_eq!(refused.problem(), (400, "bad_request"));
+}
+
+#[tokio::test]
+async fn an_end_that_lies_behind_every_part_of_a_cut_count_is_counted_once() {
+    let (whole, cut) = (Api::leader(), Api::counting_at_most(7));
+    for api in [&whole, &cut] {
+        for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+            api.put(&format!("/v1/schedules/a/{name}"), &minutely()).await;
+        }
+        api.log.pass(Span::from_secs(60));
+        api.log.tick();
+        let begun = api.log.begin();
+        api.log.settle(&begun[1..], Verdict::Succeeded);
+        // Later than rows are looked through for this window.
+        api.log.pass(Span::from_secs(1_800));
+        api.log.settle(&begun[..1], Verdict::Succeeded);
+    }
+    let path = "/v1/stats?after=2026-12-01T00:00:30Z&before=2026-12-01T00:01:30Z";
+    let (wanted, sum) = whole_and_sum(&whole, &cut, path, "/totals").await;
+    assert_eq!((&wanted["fired"], &wanted["succeeded"]), (&json!(8), &json!(8)));
+    assert_eq!(sum, wanted);
 }

@@ -32,6 +32,17 @@ async fn a_node_says_that_its_ledger_accounts_for_every_instant() {
     let last =
         api.get("/v1/ledger?limit=1000").await.body["items"].as_array().unwrap().last().cloned().unwrap();
     assert_eq!(body["chain"]["head"], json!({"position": last["position"], "hash": last["hash"]}));
+    let head =
+        |position: &Value, hash: &Value| format!("{}:{}", position.as_str().unwrap(), hash.as_str().unwrap());
+    // As `/v1/cluster` shows it.
+    let cluster = api.get("/v1/cluster").await.body;
+    let known = head(&cluster["ledger"]["position"], &cluster["ledger"]["hash"]);
+    let reached = api.get(&format!("/v1/verify?head={known},{known}")).await.body;
+    assert_eq!((&reached["clean"], &reached["chain"]["heads"]), (&json!(true), &json!(2)), "{reached:#}");
+    let ahead = head(&json!("99.0"), &last["hash"]);
+    let beyond = api.get(&format!("/v1/verify?head={ahead}&head={known}")).await.body;
+    assert_eq!((&beyond["clean"], &beyond["chain"]["heads"]), (&json!(false), &json!(1)), "{beyond:#}");
+    assert_eq!(api.get("/v1/verify?head=99.0").await.problem(), (400, "bad_request"));
     let other = api.get("/v1/verify?namespace=other").await.body;
     assert_eq!((&other["clean"], &other["decided"]), (&json!(true), &json!(0)));
     let later = api.get("/v1/verify?until=2026-12-01T00:30:00Z").await.body;

@@ -4,10 +4,10 @@ use campanile::cli::Exit;
 use serde_json::{Value, json};
 
 use crate::cli_support::{Answer, Asked, Node, answer, cli, dead_url};
-use crate::export;
 use crate::story::Story;
+use crate::{export, head};
 
-fn run(bytes: &[u8], args: &[&str]) -> crate::cli_support::Ran {
+pub(crate) fn run(bytes: &[u8], args: &[&str]) -> crate::cli_support::Ran {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("ledger.archive");
     std::fs::write(&path, bytes).unwrap();
@@ -84,10 +84,32 @@ fn each_node_of_a_cluster_is_asked_and_one_that_is_down_is_no_proof() {
     assert!(all.out.contains("every instant is accounted for"), "{}", all.out);
     assert!(all.err.contains("not verified:"), "{}", all.err);
     assert_eq!(node.lines(), ["GET /v1/cluster?consistency=stale", "GET /v1/verify?namespace=a"]);
-    let one = cli(&["verify", "--server", &url, "-o", "json"]);
-    assert_eq!(one.exit, Exit::Done, "{}{}", one.out, one.err);
-    let verdicts: Value = serde_json::from_str(&one.out).unwrap();
-    assert_eq!((&verdicts[0]["clean"], verdicts.as_array().unwrap().len()), (&Value::Bool(true), 1));
+    // By the name that it had too.
+    for only in [&["--only", "--endpoint", &url][..], &["--server", &url]] {
+        let one = cli(&[&["verify", "-o", "json"], only].concat());
+        assert_eq!(one.exit, Exit::Done, "{}{}", one.out, one.err);
+        let verdicts: Value = serde_json::from_str(&one.out).unwrap();
+        assert_eq!((&verdicts[0]["clean"], verdicts.as_array().unwrap().len()), (&Value::Bool(true), 1));
+    }
+    let head = head(Story::told().rows.last().unwrap()).to_string();
+    cli(&["verify", "--only", "--endpoint", &url, "--head", &head]);
+    assert_eq!(node.lines().last().unwrap(), &format!("GET /v1/verify?head={}", head.replace(':', "%3A")));
+    let two = cli(&["verify", "--only", "--endpoint", &format!("{url},{}", dead_url())]);
+    assert_eq!(two.exit, Exit::Unreachable, "each endpoint is asked: {}{}", two.out, two.err);
+}
+
+#[test]
+fn where_no_row_was_heard_it_says_so_and_what_to_do() {
+    let whole = export(&Story::told().rows);
+    let (empty, cut) = (export(&[]), &whole[..100]);
+    for (bytes, why) in [(&empty[..], "it holds no row"), (cut, "cut off")] {
+        let ran = run(bytes, &[]);
+        assert_eq!(ran.exit, Exit::Failed, "{}{}", ran.out, ran.err);
+        assert!(ran.out.contains("NOTHING was judged") && ran.out.contains(why), "{}", ran.out);
+        assert!(ran.err.contains("hint:") && !ran.out.contains("-29227"), "{}{}", ran.out, ran.err);
+        let json: Value = serde_json::from_str(&run(bytes, &["-o", "json"]).out).unwrap();
+        assert_eq!(json["until"], Value::Null);
+    }
 }
 
 #[test]

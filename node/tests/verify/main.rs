@@ -6,14 +6,14 @@ mod cli_support;
 mod command;
 mod faults;
 mod forger;
+mod heads;
 mod ledgers;
 mod story;
 
 use std::io::Cursor;
 
-use campanile::verify::{Found, OfArchive, verify};
+use campanile::verify::{Asked, Found, KnownHead, OfArchive, verify};
 use campanile::wire::verify::Verdict;
-use campanile_core::verify::Scope;
 use campanile_storage::archive::ArchiveWriter;
 use campanile_storage::ledger::Row;
 
@@ -25,13 +25,18 @@ pub(crate) fn export(rows: &[Row]) -> Vec<u8> {
 }
 
 /// What a pass over an export finds.
-pub(crate) fn found(export: Vec<u8>, scope: Scope) -> Found {
+pub(crate) fn found(export: Vec<u8>, asked: impl Into<Asked>) -> Found {
     let bytes = export.len() as u64;
     let archive = OfArchive::open(Cursor::new(export), bytes).unwrap();
-    verify(archive, scope, |progress| progress.done <= progress.of).unwrap()
+    verify(archive, asked, |progress| progress.done <= progress.of).unwrap()
+}
+
+/// The head of the ledger at this row.
+pub(crate) fn head(row: &Row) -> KnownHead {
+    KnownHead { position: row.position, hash: row.hash }
 }
 
 /// The same as users see it.
-pub(crate) fn verdict(export: Vec<u8>, scope: Scope) -> Verdict {
-    Verdict::of(&found(export, scope), None)
+pub(crate) fn verdict(export: Vec<u8>, asked: impl Into<Asked>) -> Verdict {
+    Verdict::of(&found(export, asked), None)
 }

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use campanile_storage::Trouble;
 
 use super::StartError;
-use crate::differs::Differs;
 use crate::identity::Identity;
+use crate::mark;
 use crate::settings::Options;
 use crate::stores::{self, Stores};
 
@@ -55,7 +55,7 @@ async fn recall(options: &Options) -> Result<Option<(Identity, Stores)>, StartEr
         let (found, wanted) = (identity.cluster, options.cluster.clone());
         return Err(StartError::OtherCluster { found, wanted });
     }
-    Differs::refuse(&options.data)?;
+    mark::refuse(&options.data)?;
     begin(identity, options).await.map(Some)
 }
 

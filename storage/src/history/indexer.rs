@@ -16,9 +16,14 @@ use crate::{
     ledger::{LedgerReader, Position},
 };
 
-/// Rows a batch: many enough to have neighbours, few enough that `wait_for` does not wait for others.
+/// What is read, or written, before the thread looks whether it is to stop.
 const BATCH_ROWS: usize = 2_000;
 const BATCH_BYTES: usize = 4 << 20;
+/// The most keys that are put in order at once: 56 bytes each, so 28 MB while much is to be done. The more, the more
+/// neighbours a key has: in a build from nothing each schedule's rows of hours are written side by side.
+const GATHERED: usize = 500_000;
+/// Rows between two remembered hashes, by which a ledger that was cut is still known.
+const CHECKPOINT_ROWS: usize = 50_000;
 /// The longest sleep when nobody wakes the thread.
 const IDLE: Duration = Duration::from_millis(250);
 
@@ -54,7 +59,8 @@ impl Indexer {
     pub fn spawn(history: History, ledger: LedgerReader, extract: Extract) -> Result<Self, Trouble> {
         ledger.want_forgotten();
         let signal = Arc::new(Signal::default());
-        let pass = Pass { history: history.clone(), ledger: ledger.clone(), extract, generation: None };
+        let pass =
+            Pass { history: history.clone(), ledger: ledger.clone(), extract, generation: None, unmarked: 0 };
         let shared = Arc::clone(&signal);
         let thread = std::thread::Builder::new()
             .name("history-indexer".into())
@@ -119,6 +125,10 @@ impl Signal {
         !state.stop
     }
 
+    fn is_stopping(&self) -> bool {
+        self.state().stop
+    }
+
     /// Tells waiters how far it is; false when it is time to stop.
     fn tell(&self, through: Option<Position>) -> bool {
         let mut state = self.state();
@@ -135,6 +145,8 @@ struct Pass {
     extract: Extract,
     /// The generation of the ledger that the index was compared with; `None` when it must be compared.
     generation: Option<u64>,
+    /// Rows since a hash was remembered.
+    unmarked: usize,
 }
 
 /// Why a round ended early.
@@ -185,7 +197,7 @@ impl Pass {
         loop {
             self.align()?;
             self.forget()?;
-            let more = self.index_batch()?;
+            let more = self.index_batch(signal)?;
             let go_on = signal.tell(self.history.progress().map(|progress| progress.position));
             if !more || !go_on {
                 return Ok(());
@@ -223,19 +235,63 @@ impl Pass {
         Ok(())
     }
 
-    /// Indexes the next rows; false when there were none.
-    fn index_batch(&self) -> Result<bool, Ended> {
-        let after = self.history.progress().map(|progress| progress.position);
-        let rows = self.ledger.read_placed(after, BATCH_ROWS, BATCH_BYTES)?;
-        let Some((last, _)) = rows.last() else { return Ok(false) };
-        let through = Progress { position: last.position, hash: last.hash };
-        let (mut entries, mut keys) = (Vec::with_capacity(rows.len()), Vec::new());
-        for (row, place) in &rows {
-            (self.extract)(row, &mut keys);
-            entries.extend(keys.drain(..).map(|key| Entry { key, place: *place }));
+    /// Indexes the next rows, at most up to where the ledger ended when it began, so that nobody waits for rows that came
+    /// later; false when there were none, or it is time to stop.
+    fn index_batch(&mut self, signal: &Signal) -> Result<bool, Ended> {
+        let Some(mut gathered) = self.gather(signal)? else { return Ok(false) };
+        if self.generation != Some(self.ledger.generation()) {
+            // Rows of two ledgers would be mixed.
+            return Ok(true);
         }
-        entries.sort_unstable_by_key(|entry| entry.key);
-        self.history.with(|store| store.insert(&entries, through, rows.len() as u64))?;
+        gathered.entries.sort_unstable_by_key(|entry| entry.key);
+        for batch in gathered.entries.chunks(BATCH_ROWS) {
+            self.history.with(|store| store.insert(batch))?;
+            if signal.is_stopping() {
+                return Ok(false);
+            }
+        }
+        self.history.with(|store| store.note(gathered.through, &gathered.on_the_way))?;
         Ok(true)
+    }
+
+    fn gather(&mut self, signal: &Signal) -> Result<Option<Gathered>, Ended> {
+        let end = self.ledger.head().position;
+        let mut after = self.history.progress().map(|progress| progress.position);
+        let (mut gathered, mut keys) = (None::<Gathered>, Vec::new());
+        while after < end && !signal.is_stopping() {
+            let rows = self.ledger.read_placed(after, BATCH_ROWS, BATCH_BYTES)?;
+            let Some((last, _)) = rows.last() else { break };
+            let through = Progress { position: last.position, hash: last.hash };
+            let so_far = gathered.get_or_insert_with(|| Gathered::new(through));
+            so_far.through = through;
+            self.unmarked += rows.len();
+            if self.unmarked >= CHECKPOINT_ROWS {
+                so_far.on_the_way.push(through);
+                self.unmarked = 0;
+            }
+            for (row, place) in &rows {
+                (self.extract)(row, &mut keys);
+                so_far.entries.extend(keys.drain(..).map(|key| Entry { key, place: *place }));
+            }
+            if so_far.entries.len() >= GATHERED {
+                break;
+            }
+            after = Some(through.position);
+        }
+        Ok(gathered)
+    }
+}
+
+/// What is to be added next.
+struct Gathered {
+    entries: Vec<Entry>,
+    through: Progress,
+    /// Rows that are to be remembered.
+    on_the_way: Vec<Progress>,
+}
+
+impl Gathered {
+    fn new(through: Progress) -> Self {
+        Self { entries: Vec::new(), through, on_the_way: Vec::new() }
     }
 }

@@ -8,10 +8,7 @@ use std::{
     ops::Bound,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use sled::{Batch, Db, Mode};
@@ -27,8 +24,6 @@ use crate::{Trouble, ledger::Position};
 
 /// Inner pages and recent leaves; the rest is read from the kernel's cache.
 const CACHE_BYTES: u64 = 32 << 20;
-/// Rows between two remembered hashes, by which a ledger that was cut is still known.
-const CHECKPOINT_ROWS: u64 = 50_000;
 /// Names the form of keys and values too, and what `extract` makes of rows: another one takes another prefix, and so a
 /// rebuild.
 const PREFIX: &str = "index-v4-";
@@ -56,8 +51,6 @@ pub(crate) struct Store {
     db: Db,
     dir: PathBuf,
     progress: Mutex<Option<Progress>>,
-    /// Rows since the last checkpoint. Only the indexer counts them.
-    since_checkpoint: AtomicU64,
     opened: OpenedUnder,
 }
 
@@ -110,7 +103,7 @@ impl Store {
                 None => return Err(odd("it has rows and no progress")),
             };
             let progress = Mutex::new(progress);
-            Ok(Self { db, dir: dir.clone(), progress, since_checkpoint: AtomicU64::new(0), opened })
+            Ok(Self { db, dir: dir.clone(), progress, opened })
         })
     }
 
@@ -118,25 +111,25 @@ impl Store {
         *self.noted()
     }
 
-    /// Adds rows in the order of their keys, and notes after them that the ledger is indexed `through` a row, of which
-    /// `rows` are new.
+    /// Adds rows in the order of their keys.
     ///
-    /// Not one batch: sled applies a batch in the order of a hash map, and neighbours cost a quarter less. What a kill
-    /// leaves is a prefix of these writes, so the note never says too much, and rows that are indexed again are the same.
-    pub(crate) fn insert(&self, entries: &[Entry], through: Progress, rows: u64) -> Result<(), Unreadable> {
+    /// Not one batch: sled applies a batch in the order of a hash map, and neighbours cost a quarter less.
+    pub(crate) fn insert(&self, entries: &[Entry]) -> Result<(), Unreadable> {
         assert!(entries.is_sorted_by_key(|entry| entry.key), "rows are added in the order of their keys");
-        let since = self.since_checkpoint.load(Ordering::Relaxed) + rows;
-        let checkpoint = since >= CHECKPOINT_ROWS;
+        let add = |entry: &Entry| self.db.insert(entry.key.to_bytes(), &place_bytes(entry.place)).map(drop);
+        guarded(|| entries.iter().try_for_each(add))
+    }
+
+    /// Notes, when they are added, that the ledger is indexed `through` a row, and some rows on the way by which a ledger
+    /// that was cut is still known. What a kill leaves is a prefix of the writes, so the note never says too much, and rows
+    /// that are indexed again are the same.
+    pub(crate) fn note(&self, through: Progress, on_the_way: &[Progress]) -> Result<(), Unreadable> {
         guarded(|| {
-            for entry in entries {
-                self.db.insert(entry.key.to_bytes(), &place_bytes(entry.place))?;
-            }
-            if checkpoint {
-                self.db.insert(checkpoint_key(through.position), &progress_bytes(through))?;
+            for passed in on_the_way {
+                self.db.insert(checkpoint_key(passed.position), &progress_bytes(*passed))?;
             }
             self.db.insert(PROGRESS, &progress_bytes(through))
         })?;
-        self.since_checkpoint.store(if checkpoint { 0 } else { since }, Ordering::Relaxed);
         *self.noted() = Some(through);
         Ok(())
     }

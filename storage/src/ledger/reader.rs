@@ -91,7 +91,7 @@ impl LedgerReader {
     /// Every row that the files hold now, from `base` to `head`, front to back and checked. What is appended, cut or dropped
     /// meanwhile changes nothing about it.
     pub fn scan(&self) -> Scan {
-        Scan::new(&self.shared.view())
+        Scan::new(Arc::clone(&self.shared))
     }
 
     /// The row at `position` if its record lies at `place`; `None` when something else lies there, or nothing.
@@ -193,7 +193,9 @@ impl LedgerReader {
         loop {
             let view = self.shared.view();
             let answer = read(&view);
-            if answer.is_ok() || self.generation() == view.generation {
+            let Err(trouble) = &answer else { return answer };
+            if self.generation() == view.generation {
+                self.shared.found.tell(trouble);
                 return answer;
             }
         }

@@ -95,7 +95,7 @@ fn open_segments(dir: &Path, noted: Option<Synced>) -> Result<(Vec<Arc<Segment>>
             None => at + 1 < names.len() || holds_rows(path)?,
         };
         if promised {
-            return Err(Trouble::damaged(path, flaw.to_string()));
+            return Err(Trouble::damaged(path, format!("at byte 0: {flaw}")));
         }
         for (_, path) in names[at..].iter().rev() {
             remove_if_there(path)?;

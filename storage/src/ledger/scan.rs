@@ -11,12 +11,14 @@ use super::{
     record::Flaw,
     run::Weigher,
     segment::{HEADER, Segment},
-    shared::View,
+    shared::Shared,
     verify::{Broken, Why},
 };
 /// The rows from `base` to `end`. Rows that retention hides are among them, as the chain needs them.
 #[derive(Debug)]
 pub struct Scan {
+    shared: Arc<Shared>,
+    generation: u64,
     cursor: Option<Cursor<Arc<Segment>>>,
     /// Where the record of the last row begins.
     at: u32,
@@ -42,12 +44,24 @@ pub struct Scanned {
 }
 
 impl Scan {
-    pub(crate) fn new(view: &View) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        let view = shared.view();
         let later: VecDeque<_> = view.segments.iter().cloned().collect();
         let base = later[0].before;
-        let (end, floor) = (view.head, view.floor);
-        let weigher = Weigher::default();
-        Self { cursor: None, at: 0, later, base, end, head: base, weigher, floor, flaw: None, over: false }
+        Self {
+            shared,
+            generation: view.generation,
+            cursor: None,
+            at: 0,
+            later,
+            base,
+            end: view.head,
+            head: base,
+            weigher: Weigher::default(),
+            floor: view.floor,
+            flaw: None,
+            over: false,
+        }
     }
 
     /// The head before the first row.
@@ -86,6 +100,9 @@ impl Scan {
         }
         let next = self.advance();
         self.over = !matches!(next, Ok(Some(_)));
+        if let Err(broken) = &next {
+            self.tell(broken);
+        }
         next
     }
 
@@ -145,6 +162,15 @@ impl Scan {
         match self.head.position {
             Some(last) if self.head != self.end => Err(self.broken(Flaw::Hash(last))),
             _ => Ok(None),
+        }
+    }
+
+    /// What was read is the ledger's still, and not one that was cut or replaced meanwhile.
+    fn tell(&self, broken: &Broken) {
+        if let (Why::Flaw(flaw), Some(cursor)) = (&broken.why, &self.cursor)
+            && self.shared.view().generation == self.generation
+        {
+            self.shared.found.tell(&cursor.segment().damaged(broken.offset, flaw));
         }
     }
 

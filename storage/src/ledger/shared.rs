@@ -10,6 +10,7 @@ use std::{
 };
 
 use super::{
+    found::Found,
     position::{Head, Position},
     segment::Segment,
     synced::{Synced, SyncedFile},
@@ -51,6 +52,8 @@ pub(crate) struct Shared {
     view: RwLock<View>,
     syncing: Mutex<Syncing>,
     forgetting: Mutex<Forgetting>,
+    /// Who hears of damage that a reader meets.
+    pub(crate) found: Found,
 }
 
 #[derive(Debug)]
@@ -71,7 +74,8 @@ struct Forgetting {
 impl Shared {
     pub(crate) fn new(dir: &Path, view: View, synced: Synced, file: SyncedFile) -> Self {
         let syncing = Mutex::new(Syncing { synced, file, failed: None });
-        Self { dir: dir.to_owned(), view: RwLock::new(view), syncing, forgetting: Mutex::default() }
+        let (view, forgetting, found) = (RwLock::new(view), Mutex::default(), Found::default());
+        Self { dir: dir.to_owned(), view, syncing, forgetting, found }
     }
 
     pub(crate) fn view(&self) -> View {

@@ -7,9 +7,10 @@
 //! opened, in [`open`].
 //!
 //! One tree, prefix keys: `l` and the index (big endian, so that keys sort by index) hold an entry; `m/…` hold the vote,
-//! the committed mark, the purge mark and the format. Entries, votes and marks are the caller's bytes, unread.
+//! the committed mark, the purge mark, the format and the number of syncs. Entries, votes and marks are the caller's bytes, unread.
 
 mod open;
+mod promise;
 mod reader;
 
 use std::{
@@ -22,7 +23,7 @@ use std::{
 use ::sled::{Batch, Db, IVec};
 use bytes::Bytes;
 
-use self::reader::SledReader;
+use self::{promise::Promise, reader::SledReader};
 use super::{BATCH_ENTRIES, Bounds, Entry, LogReader, LogStore, PURGE_STEP};
 use crate::{
     codec::{self, Kind},
@@ -33,6 +34,7 @@ const VOTE: &[u8] = b"m/vote";
 const COMMITTED: &[u8] = b"m/committed";
 const PURGED: &[u8] = b"m/purged";
 const FORMAT: &[u8] = b"m/format";
+const SYNCS: &[u8] = b"m/syncs";
 
 /// The format that this version writes: the keys above, and the values as they are encoded below.
 const FORMAT_NUMBER: u16 = 1;
@@ -42,6 +44,9 @@ const PURGED_SCHEMA: u16 = 1;
 
 /// The schema of the format number.
 const FORMAT_SCHEMA: u16 = 1;
+
+/// The schema of the number of syncs.
+const SYNCS_SCHEMA: u16 = 1;
 
 const WRITING: &str = "writing the log";
 const READING: &str = "reading the log";
@@ -53,6 +58,9 @@ pub struct SledLog {
     db: Db,
     /// Our own descriptor of the data file, for `fdatasync`.
     file: File,
+    /// How many syncs have answered, and where that is noted.
+    syncs: u64,
+    promise: Promise,
     bounds: Bounds,
     purged_meta: Option<Bytes>,
     /// Keys up to the purge mark may still be there.
@@ -206,9 +214,13 @@ impl LogStore for SledLog {
     }
 
     fn sync(&mut self) -> Result<(), Trouble> {
+        let syncs = self.syncs + 1;
+        self.put(SYNCS, &codec::encode(Kind::LogMeta, SYNCS_SCHEMA, &syncs)?)?;
         self.db.flush().map_err(|error| trouble(&self.dir, SYNCING, error))?;
         self.fdatasync()?;
-        self.refuse_blobs()
+        self.refuse_blobs()?;
+        self.syncs = syncs;
+        self.promise.note(syncs).map_err(|error| Trouble::while_doing(SYNCING, error))
     }
 
     fn disk_bytes(&self) -> u64 {

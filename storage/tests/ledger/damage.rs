@@ -156,6 +156,27 @@ fn an_older_segment_is_checked_by_size_at_open_and_by_content_when_read() {
 }
 
 #[test]
+fn damage_that_a_reader_meets_is_told_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ledger");
+    let mut ledger = open(&path);
+    fill(&mut ledger, 1..400);
+    drop(ledger);
+    let old = segments(&path)[1].clone();
+    change(&old, |bytes| bytes[1000] ^= 4);
+    let ledger = open(&path);
+    let heard = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let hear = std::sync::Arc::clone(&heard);
+    ledger.on_damage(move |trouble| hear.lock().unwrap().push(trouble.to_string()));
+    let mut scan = ledger.reader().scan();
+    while let Ok(Some(_)) = scan.next_row() {}
+    ledger.reader().read(None, usize::MAX, usize::MAX).unwrap_err();
+    let heard = heard.lock().unwrap().clone();
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    assert!(heard[0].contains(&format!("{} is damaged (at byte ", old.display())), "{heard:?}");
+}
+
+#[test]
 fn a_missing_segment_is_refused() {
     for gone in [1, 3] {
         let dir = tempfile::tempdir().unwrap();

@@ -80,7 +80,7 @@ async fn main() -> Result<()> {
         println!("== {phase}");
         match phase {
             "catch_up" => catch_up::measure(&plan, &mut report)?,
-            "week" => week::measure(&plan, &mut report)?,
+            "week" => week::measure(&plan, &mut report).await?,
             "size" => size::measure(&plan, &mut report).await?,
             "commit" => commit::measure(&plan, &mut report).await?,
             "deliver" => deliver::measure(&plan, &mut report).await?,

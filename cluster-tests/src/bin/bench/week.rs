@@ -1,7 +1,9 @@
 //! A week of ten thousand schedules, proven: the rows are made by the real planner and machine under a fast clock, written
-//! as an export, and `campanile verify` reads them as it would read anybody's.
+//! as an export, and `campanile verify` reads them as it would read anybody's. Then a node serves them, and explains them.
 
+mod questions;
 mod schedules;
+mod served;
 mod world;
 
 use std::fs::File;
@@ -12,10 +14,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use campanile_cluster_tests::binary::campanile;
+use campanile_cluster_tests::seed::number_from_environment;
 use campanile_core::cron::parse_instant;
 use campanile_core::event::Row;
 use campanile_core::format::FormatLevel;
 use campanile_core::id::LogIndex;
+use campanile_core::machine::Machine;
 use campanile_core::time::Span;
 use campanile_storage::archive::ArchiveWriter;
 use campanile_storage::codec::{self, Kind};
@@ -23,19 +27,31 @@ use campanile_storage::ledger::{Head, Position, Row as Stored, chain_hash};
 
 use crate::Plan;
 use crate::figure::Report;
+use questions::Questions;
 use world::World;
 
 /// The clocks of Europe go back in it.
 const START: &str = "2026-10-20T00:00:30Z";
 const WEEK: Span = Span::from_secs(7 * 86_400);
+/// `WEEK_SCHEDULES` makes a smaller one.
 const SCHEDULES: usize = 10_000;
 
-pub(crate) fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
+/// What was written.
+struct Week {
+    fired: u64,
+    rows: u64,
+    head: Head,
+    machine: Machine,
+    questions: Questions,
+}
+
+pub(crate) async fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let file = dir.path().join("week.ledger");
-    let schedules = plan.share(SCHEDULES);
+    let schedules = plan.share(number_from_environment("WEEK_SCHEDULES", SCHEDULES as u64) as usize);
     let began = Instant::now();
-    let (fired, rows) = write(plan, schedules, &file)?;
+    let week = write(plan, schedules, &file)?;
+    let Week { fired, rows, .. } = week;
     let bytes = std::fs::metadata(&file)?.len();
     println!(
         "   {fired} firings, {rows} rows, {:.1} GB, made in {:.0} s",
@@ -49,19 +65,27 @@ pub(crate) fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     let how = format!("`campanile verify FILE` over {fired} firings, a process of its own");
     report.add("verify_week_s", "s", vec![secs], how.clone());
     report.add("verify_week_rss_mb", "MB", vec![rss], how);
-    Ok(())
+
+    let backup = dir.path().join("week.campanile");
+    served::back_up(&file, &week.machine, week.head, &backup)?;
+    std::fs::remove_file(&file)?;
+    let start = parse_instant(START).context("an instant")?;
+    let questions = week.questions.all(schedules, start, WEEK);
+    served::measure(plan, report, &backup, rows, &questions).await
 }
 
-/// The export; answers how many firings and rows it holds.
-fn write(plan: &Plan, schedules: usize, file: &Path) -> Result<(u64, u64)> {
+/// The export.
+fn write(plan: &Plan, schedules: usize, file: &Path) -> Result<Week> {
     let start = parse_instant(START).context("an instant")?;
     let mut archive = ArchiveWriter::begin(BufWriter::new(File::create(file)?), b"{}")?;
     archive.base(Head::default())?;
     let mut hash = Head::default().hash;
-    let (fired, rows) = {
+    let mut questions = Questions::new(plan.seed.dice("questions"));
+    let (fired, rows, machine) = {
         let sink = |index: LogIndex, rows: &[Row]| {
             let mut stored = Vec::with_capacity(rows.len());
             for (n, row) in (0..).zip(rows) {
+                questions.see(row);
                 let body = codec::encode(Kind::Event, FormatLevel::OLDEST.0, row)?;
                 let position = Position::new(index.0, n);
                 hash = chain_hash(&hash, position, &body);
@@ -72,10 +96,12 @@ fn write(plan: &Plan, schedules: usize, file: &Path) -> Result<(u64, u64)> {
         };
         let mut world = World::begin(start, schedules, plan.seed.dice("week"), sink)?;
         world.live(start + WEEK)?;
-        (world.fired, world.rows)
+        let machine = world.rest()?;
+        (world.fired, world.rows, machine)
     };
+    let head = archive.head();
     archive.end()?.into_inner()?.sync_all()?;
-    Ok((fired, rows))
+    Ok(Week { fired, rows, head, machine, questions })
 }
 
 /// Runs the command; answers its seconds and the most memory that it held, in megabytes.

@@ -7,6 +7,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::past::RerunArgs;
 use super::schedule::name;
 use super::{Connect, Output, instant, span};
+use crate::wire::ledger::Fact;
+use crate::wire::text::did_you_mean;
 
 /// `campanile firing …`.
 #[derive(Debug, Args)]
@@ -82,6 +84,9 @@ pub enum LedgerCommand {
         /// Instead: everything after this position (index.n)
         #[arg(long, value_name = "POSITION")]
         after: Option<String>,
+        /// Which.
+        #[command(flatten)]
+        filter: FactFilter,
         /// Go on until Ctrl-C
         #[arg(short, long)]
         follow: bool,
@@ -91,6 +96,9 @@ pub enum LedgerCommand {
     },
     /// Write every fact that is kept to standard output
     Export {
+        /// Which; with jsonl.
+        #[command(flatten)]
+        filter: FactFilter,
         /// Everything after this position (index.n) only; with jsonl
         #[arg(long, value_name = "POSITION")]
         after: Option<String>,
@@ -98,6 +106,33 @@ pub enum LedgerCommand {
         #[arg(short = 'o', long = "output", value_enum, default_value_t)]
         format: ExportFormat,
     },
+}
+
+/// Which facts: those that pass each of these.
+#[derive(Debug, Clone, Default, Args)]
+pub struct FactFilter {
+    /// Only facts of these types, such as fired or skipped; repeat it, or separate with commas
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = fact_type)]
+    pub types: Vec<String>,
+    /// Only facts of this schedule, and of those that had its name before
+    #[arg(short, long, value_name = "NAME", value_parser = name)]
+    pub schedule: Option<ScheduleName>,
+}
+
+impl FactFilter {
+    /// Whether it lets everything through.
+    #[must_use]
+    pub fn takes_all(&self) -> bool {
+        self.types.is_empty() && self.schedule.is_none()
+    }
+}
+
+/// Reads the type of a fact.
+fn fact_type(text: &str) -> Result<String, String> {
+    match Fact::WORDS.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("no fact is of this type: {}", did_you_mean(text, Fact::WORDS))),
+    }
 }
 
 /// How to write an export.
@@ -127,7 +162,7 @@ pub struct ExplainArgs {
     /// or a schedule of the cluster, NAMESPACE/NAME: why it ran, or did not
     #[arg(value_name = "CRON|RRULE|NAMESPACE/NAME")]
     pub cron: String,
-    /// The instant at which the schedule ran or did not; now when it is left out
+    /// The instant at which the schedule ran or did not; the newest that has come when it is left out
     #[arg(long, value_name = "INSTANT", value_parser = instant, conflicts_with_all = ["start", "exclude", "after"])]
     pub at: Option<Timestamp>,
     /// The local date and time from which a rule counts, such as 2026-01-30T09:00:00

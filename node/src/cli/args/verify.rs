@@ -6,6 +6,7 @@ use campanile_core::time::Timestamp;
 use clap::Args;
 
 use super::{Connect, Output, instant, segment};
+use crate::verify::KnownHead;
 
 /// `campanile verify`.
 #[derive(Debug, Args)]
@@ -23,8 +24,14 @@ pub struct VerifyArgs {
     /// that was cut off shows
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     pub until: Option<Timestamp>,
-    /// Only the ledger of the node at this address, instead of every node's
-    #[arg(long, value_name = "URL", conflicts_with = "file")]
+    /// A head that you have kept (`cluster status` shows it): the rows must reach it, with this hash; repeat it for several
+    #[arg(long = "head", value_name = "INDEX.N:HASH", value_delimiter = ',')]
+    pub heads: Vec<KnownHead>,
+    /// Only the ledgers of the nodes at the endpoints, instead of every node's
+    #[arg(long, conflicts_with = "file")]
+    pub only: bool,
+    /// The name that `--only --endpoint URL` had.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["file", "only"], hide = true)]
     pub server: Option<String>,
     /// How to reach the cluster.
     #[command(flatten)]

@@ -12,13 +12,7 @@ use crate::export::Judge;
 const DRAW_EVERY: Duration = Duration::from_millis(200);
 
 /// Writes the file to standard output. A download that broke off, or that is not what was written, is a failure.
-pub(super) async fn export(client: &Client, begins_later: bool, io: &mut Io<'_>) -> Result<(), Failure> {
-    if begins_later {
-        return Err(Failure::usage(
-            "an export in segments has every fact that is kept",
-            "leave out --after, or write JSON lines with -o jsonl",
-        ));
-    }
+pub(super) async fn export(client: &Client, io: &mut Io<'_>) -> Result<(), Failure> {
     if io.terminal {
         return Err(Failure::usage(
             "an export in segments is no text for a terminal",
@@ -51,6 +45,9 @@ pub(super) async fn export(client: &Client, begins_later: bool, io: &mut Io<'_>)
     let whole = judged.map_err(|flaw| Failure::failed(format!("the export is not whole: {flaw}"), HINT))?;
     let end = whole.end.map(|end| format!(" up to {end}")).unwrap_or_default();
     io.say(&format!("{} facts{end}, whole", whole.rows));
+    if let Some(head) = whole.head {
+        io.say(&format!("keep its head where the file is not, and check it with --head {head}"));
+    }
     Ok(())
 }
 

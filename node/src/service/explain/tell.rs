@@ -53,8 +53,9 @@ impl Case<'_> {
             || "as far back as the ledger reaches".to_owned(),
             |at| format!("since {}", when(at)),
         );
+        let is = if self.at > self.now { "is" } else { "was" };
         Some(format!(
-            "Revision {} was in force, {since}{}: {}.",
+            "Revision {} {is} in force, {since}{}: {}.",
             in_force.revision,
             by(Some(&in_force.by)),
             self.english.trim_end_matches('.')

@@ -32,7 +32,7 @@ impl Records {
         number: AttemptNumber,
     ) -> Result<AttemptTold, Problem> {
         self.on_thread(move |records| {
-            records.caught_up();
+            records.caught_up()?;
             let telling = Telling::new(records, &machine);
             let mut told = AttemptTold::default();
             for entry in telling.rows_of(id, id.run.0)? {

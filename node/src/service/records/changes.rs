@@ -71,7 +71,9 @@ impl Records {
         if self.indexer.wait_for(index, INDEX_WITHIN) {
             return Ok(());
         }
-        let why = "the index of the ledger is behind; ask again in a moment, or another node";
+        let reached = self.indexer.history().progress().map_or(0, |progress| progress.position.index);
+        let why = "the index of the ledger is behind or being built again";
+        let why = format!("{why}: it is at entry {reached} of {index}; ask again later, or another node");
         Err(Problem::new(Code::NotReady, why))
     }
 

@@ -110,7 +110,7 @@ impl Records {
         span: &Stretch<'_>,
         see: &mut dyn FnMut(Seen),
     ) -> Result<Counted, Problem> {
-        self.caught_up();
+        self.caught_up()?;
         let mut telling = Telling::new(self, machine);
         let mut counting = Counting { span, see, open: BTreeSet::new(), ended: BTreeSet::new() };
         let next = match span.uid {
@@ -156,14 +156,32 @@ impl Counting<'_> {
             None => records.index_since(self.span.from)?.checked_sub(1).map(Position::end_of),
         };
         let last = self.span.to + SLACK;
-        let next = records.walk(after, ROWS, |_, row| {
+        let next = records.walk(after, ROWS.min(records.most), |_, row| {
             if row.at >= last {
                 return Ok(ControlFlow::Break(()));
             }
             self.hear(telling, &row)?;
             Ok(ControlFlow::Continue(()))
         })?;
+        if next.is_some() {
+            self.late_ends(telling, last)?;
+        }
         Ok(next.map(|position| token(&[&position.to_string()])))
+    }
+
+    /// The ends that no answer of a count that is cut will meet: of what fired in this part, and behind the last row of all.
+    fn late_ends(&mut self, telling: &mut Telling<'_>, last: Timestamp) -> Result<(), Problem> {
+        let open = std::mem::take(&mut self.open);
+        // What has not ended is counted with the last part.
+        let settled = open.into_iter().filter(|firing| telling.machine.firing(*firing).is_none());
+        for firing in settled.take(LOOKED_UP).collect::<Vec<_>>() {
+            if let Some(seen) =
+                end_of(telling, firing)?.filter(|row| row.at >= last).as_ref().and_then(Seen::of)
+            {
+                (self.see)(seen);
+            }
+        }
+        Ok(())
     }
 
     fn of_one(&mut self, telling: &mut Telling<'_>, uid: Uid) -> Result<Option<String>, Problem> {
@@ -171,11 +189,12 @@ impl Counting<'_> {
         let window =
             Window { after: Some(self.span.from.as_millis() - 1), before: Some(self.span.to.as_millis()) };
         let mut cursor = self.span.next.map(|given| read_cursor(uid, given)).transpose()?;
-        let mut looked_at = 0;
+        let (most, mut looked_at) = (ROWS_OF_ONE.min(records.most), 0);
+        let batch = BATCH.min(most);
         loop {
             let found = match cursor {
-                Some(cursor) => records.history().scan_from(cursor, window, BATCH, Order::Ascending),
-                None => records.history().scan(uid.0, window, BATCH, Order::Ascending),
+                Some(cursor) => records.history().scan_from(cursor, window, batch, Order::Ascending),
+                None => records.history().scan(uid.0, window, batch, Order::Ascending),
             };
             let entries = found.map_err(|wrong| rebuilding(&wrong))?;
             for entry in &entries {
@@ -185,10 +204,10 @@ impl Counting<'_> {
             }
             looked_at += entries.len();
             cursor = entries.last().map(|entry| entry.key).or(cursor);
-            if entries.len() < BATCH {
+            if entries.len() < batch {
                 return Ok(None);
             }
-            if looked_at >= ROWS_OF_ONE {
+            if looked_at >= most {
                 return Ok(cursor.map(cursor_token));
             }
         }
@@ -241,18 +260,22 @@ impl Counting<'_> {
         let left = std::mem::take(&mut self.open);
         let all_ends = left.len() <= LOOKED_UP;
         for firing in left.into_iter().take(LOOKED_UP) {
-            let mut end = None;
-            for entry in telling.rows_of(firing, firing.run.0)? {
-                let row = telling.records.row_of(&entry)?;
-                end =
-                    row.as_ref().and_then(Seen::of).filter(|seen| matches!(seen, Seen::Ended { .. })).or(end);
-            }
-            if let Some(end) = end {
-                (self.see)(end);
+            if let Some(seen) = end_of(telling, firing)?.as_ref().and_then(Seen::of) {
+                (self.see)(seen);
             }
         }
         Ok(all_live && all_ends)
     }
+}
+
+/// The row by which a firing ended.
+fn end_of(telling: &Telling<'_>, firing: FiringId) -> Result<Option<CoreRow>, Problem> {
+    let mut end = None;
+    for entry in telling.rows_of(firing, firing.run.0)? {
+        let row = telling.records.row_of(&entry)?;
+        end = row.filter(|row| matches!(Seen::of(row), Some(Seen::Ended { .. }))).or(end);
+    }
+    Ok(end)
 }
 
 fn read_position(given: &str) -> Result<Position, Problem> {

@@ -70,12 +70,12 @@ impl Records {
         self.ledger.scan()
     }
 
-    /// Whether every row behind a bookmark is still here.
+    /// Makes sure that every row behind a bookmark is still here.
     ///
     /// # Errors
-    /// `internal` when the ledger cannot be read.
-    pub(in crate::service) async fn reaches(&self, bookmark: Bookmark) -> Result<bool, Problem> {
-        self.on_thread(move |records| records.still_reaches(bookmark)).await
+    /// `watch_expired` when one is not; `internal` when the ledger cannot be read.
+    pub(in crate::service) async fn reaches(&self, bookmark: Bookmark) -> Result<(), Problem> {
+        self.on_thread(move |records| records.must_reach(bookmark)).await
     }
 
     /// A page behind `bookmark`, of entries that `machine` has applied; `None` when retention has passed it. The sieve
@@ -134,6 +134,16 @@ impl Records {
         Ok(Some(Reading { rows: placed.into_iter().map(|(row, _)| row).collect(), bookmark, left }))
     }
 
+    /// As [`Records::reaches`], on a thread that may block.
+    pub(super) fn must_reach(&self, bookmark: Bookmark) -> Result<(), Problem> {
+        let Some(position) = bookmark.position else { return Ok(()) };
+        if self.still_reaches(bookmark)? {
+            return Ok(());
+        }
+        let oldest = self.ledger.first().map_err(|trouble| unreadable_ledger(&trouble))?;
+        Err(expired(position, oldest))
+    }
+
     fn still_reaches(&self, bookmark: Bookmark) -> Result<bool, Problem> {
         // Whoever begins with the oldest row misses none, whichever that is.
         let Some(position) = bookmark.position else { return Ok(true) };
@@ -141,7 +151,8 @@ impl Records {
     }
 }
 
-fn show_wanted(
+/// Those of some rows that are wanted, as answers.
+pub(super) fn show_wanted(
     records: &Records,
     machine: &Machine,
     sieve: &mut Sieve,
@@ -170,6 +181,20 @@ fn left_behind(ledger: &LedgerReader, place: Place) -> u64 {
     let rows = u128::from(rows_at_end.saturating_sub(segment.before.rows));
     let before = rows * u128::from(place.offset) / u128::from(segment.bytes.max(1));
     end.saturating_sub(segment.before.rows + u64::try_from(before).unwrap_or(u64::MAX))
+}
+
+fn expired(position: Position, oldest: Option<Position>) -> Problem {
+    let left = match oldest {
+        Some(oldest) => format!("the oldest that is kept is {oldest}"),
+        None => "none is left".to_owned(),
+    };
+    Problem::new(
+        Code::WatchExpired,
+        format!(
+            "rows behind {position} have been dropped by retention, {left}; begin again without a position, and count \
+             what lies between as missed"
+        ),
+    )
 }
 
 fn torn(bookmark: Bookmark) -> Problem {

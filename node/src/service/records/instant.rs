@@ -137,7 +137,7 @@ impl Records {
         name: &ScheduleName,
         at: Timestamp,
     ) -> Result<Option<Account>, Problem> {
-        self.caught_up();
+        self.caught_up()?;
         let mut telling = Telling::new(self, machine);
         let Some((uid, created_later)) = telling.incarnation(name, at)? else { return Ok(None) };
         // Up to this entry the schedule stood as it did at that instant.

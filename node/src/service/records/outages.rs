@@ -96,7 +96,7 @@ impl Records {
         limit: usize,
         page_token: Option<&str>,
     ) -> Result<Page<Outage>, Problem> {
-        self.caught_up();
+        self.caught_up()?;
         let behind = page_token.map(|given| read_cursor(OUTAGES, given)).transpose()?;
         // One more than is asked for tells whether there is another page.
         let entries = self.outages_back(window, behind, limit + 1)?;
@@ -143,7 +143,7 @@ impl Telling<'_> {
         let (mut late, mut skipped) = (Vec::new(), BTreeMap::<String, u64>::new());
         let inside = |nominal: Timestamp| nominal > from && nominal <= to;
         let mut looked_at = 0;
-        let more = self.records.walk(Some(position), bounds.rows, |_, row| {
+        let more = self.records.walk(Some(position), bounds.rows.min(self.records.most), |_, row| {
             looked_at += 1;
             if row.at > to + SEARCHED {
                 return Ok(ControlFlow::Break(()));

@@ -22,7 +22,7 @@ impl Records {
         page_token: Option<String>,
     ) -> Result<Page<Revision>, Problem> {
         self.on_thread(move |records| {
-            records.caught_up();
+            records.caught_up()?;
             records.revisions_now(uid, limit, page_token.as_deref())
         })
         .await

@@ -1,15 +1,16 @@
 //! The whole ledger of this node as one file: an archive that is written while it is sent.
 //!
 //! A thread reads and writes as fast as the reader takes; what waits between them is bounded. What the files held when it
-//! began is what is exported, whatever is appended or dropped meanwhile. An export that fails on the way breaks off, and
-//! lacks the end by which a reader knows that it is whole.
+//! began is what is exported, whatever is appended or dropped meanwhile. It begins with the oldest row that retention has
+//! left, as every answer does: a file of dropped rows stands longer at one node than at another. An export that fails on the
+//! way breaks off, and lacks the end by which a reader knows that it is whole.
 
 use std::io::{Error, ErrorKind, Result as IoResult, Write};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use campanile_storage::archive::ArchiveWriter;
-use campanile_storage::ledger::{Head, Scan};
+use campanile_storage::ledger::{Head, Scan, Scanned};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -42,7 +43,7 @@ pub struct Export {
 }
 
 impl Service {
-    /// Begins to export every row that this node holds.
+    /// Begins to export every row that is kept.
     ///
     /// # Errors
     /// `rate_limited` when others export.
@@ -54,13 +55,13 @@ impl Service {
             )
         })?;
         let scan = self.records.scan();
-        let note = self.note(scan.base(), scan.end()).to_string();
+        let note = self.note(scan.end());
         let (sender, pieces) = mpsc::channel(WAITING);
         // It ends with the last piece, or when nobody takes them any more.
         tokio::task::spawn_blocking(move || {
             let _place = place;
             let mut pipe = Pipe { pieces: sender, gathered: Vec::new() };
-            if let Err(why) = write(scan, &mut pipe, note.as_bytes()) {
+            if let Err(why) = write(scan, &mut pipe, note) {
                 tracing::warn!(%why, "an export of the ledger broke off");
                 // A reader that is gone is why it failed.
                 let _ = pipe.pieces.blocking_send(Err(Error::other(why)));
@@ -70,7 +71,7 @@ impl Service {
     }
 
     /// What stands first in the file, for people and for a progress bar.
-    fn note(&self, base: Head, end: Head) -> Value {
+    fn note(&self, end: Head) -> Value {
         let status = self.quorum.status();
         json!({
             "content": "ledger",
@@ -78,7 +79,6 @@ impl Service {
             "node": status.node.0,
             "made_at": Instant(self.now()),
             "version": env!("CARGO_PKG_VERSION"),
-            "rows": end.rows - base.rows,
             "end": end.position.map(|position| position.to_string()),
         })
     }
@@ -98,16 +98,31 @@ impl Export {
     }
 }
 
-fn write(mut scan: Scan, pipe: &mut Pipe, note: &[u8]) -> Result<(), String> {
-    let mut archive = ArchiveWriter::begin(pipe, note).map_err(|trouble| trouble.to_string())?;
-    archive.base(scan.base()).map_err(|trouble| trouble.to_string())?;
-    while let Some(scanned) = scan.next_row().map_err(|broken| broken.to_string())? {
+fn write(mut scan: Scan, pipe: &mut Pipe, mut note: Value) -> Result<(), String> {
+    let (base, mut next) = first_kept(&mut scan)?;
+    note["rows"] = (scan.end().rows - base.rows).into();
+    let note = note.to_string();
+    let mut archive = ArchiveWriter::begin(pipe, note.as_bytes()).map_err(|trouble| trouble.to_string())?;
+    archive.base(base).map_err(|trouble| trouble.to_string())?;
+    while let Some(scanned) = next {
         if let Some(flaw) = scanned.flaw {
             return Err(flaw.to_string());
         }
         archive.rows(std::slice::from_ref(&scanned.row)).map_err(|trouble| trouble.to_string())?;
+        next = scan.next_row().map_err(|broken| broken.to_string())?;
     }
     archive.end().map(|_| ()).map_err(|trouble| trouble.to_string())
+}
+
+/// The oldest row that retention has left, and the head before it.
+fn first_kept(scan: &mut Scan) -> Result<(Head, Option<Scanned>), String> {
+    loop {
+        let before = scan.head();
+        let next = scan.next_row().map_err(|broken| broken.to_string())?;
+        if next.as_ref().is_none_or(|next| next.row.position.index >= scan.floor()) {
+            return Ok((before, next));
+        }
+    }
 }
 
 /// Gathers what is written into pieces, and waits while enough of them wait.

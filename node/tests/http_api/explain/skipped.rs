@@ -72,6 +72,20 @@ async fn one_that_met_a_running_firing_names_it() {
 }
 
 #[tokio::test]
+async fn one_that_met_a_running_firing_long_after_it_came_says_when() {
+    let api = with(json!({"overlap": "skip", "catch_up": {"mode": "all", "window": "1h"}})).await;
+    api.log.pass(Span::from_secs(30));
+    change_leader(&api, Span::from_secs(150));
+    pass(&api, Span::ZERO);
+    let by_then = [
+        "skipped (overlap). It was decided 1m late, since no leader was in office from 2026-12-01T00:00:30Z to \
+         2026-12-01T00:03:00Z, and by then its firing for 2026-12-01T00:01:00Z (",
+        ") still ran: overlap is skip.",
+    ];
+    says(&api, "a/b", &minute(2), "skipped", &by_then).await;
+}
+
+#[tokio::test]
 async fn what_fell_into_a_pause_or_before_a_mark_names_who_did_that() {
     let api = with(json!({})).await;
     run(&api, Span::from_secs(60));

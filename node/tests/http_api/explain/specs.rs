@@ -23,6 +23,16 @@ async fn one_that_is_no_instant_offers_the_nearest() {
 }
 
 #[tokio::test]
+async fn of_several_instants_a_minute_only_a_nearest_one_is_offered() {
+    let api = with(json!({"specs": [{"every": "10s"}]})).await;
+    pass(&api, Span::from_secs(120));
+    for (at, is_offered) in [("2026-12-01T00:01:41Z", false), ("2026-12-01T00:01:07Z", true)] {
+        let told = says(&api, "a/b", at, "not_nominal", &["The nearest instants are"]).await;
+        assert_eq!(told["text"].as_str().unwrap().contains("ask about that one"), is_offered, "{told:#}");
+    }
+}
+
+#[tokio::test]
 async fn exclusions_and_windows_are_named() {
     let api = Api::leader();
     let mut body = minutely();

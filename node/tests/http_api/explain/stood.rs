@@ -111,8 +111,8 @@ async fn what_is_due_and_not_decided_is_not_called_missing() {
         "Everything up to 2026-12-01T00:00:00Z is decided",
     ];
     says(&api, "a/b", &minute(1), "undecided", &due).await;
-    says(&api, "a/b", &minute(5), "planned", &["a/b will run at 2026-12-01T00:05:00Z, if nothing changes"])
-        .await;
+    let planned = ["a/b will run at 2026-12-01T00:05:00Z, if nothing changes", "Revision 1 is in force"];
+    says(&api, "a/b", &minute(5), "planned", &planned).await;
     api.cut_off();
     let path = format!("/v1/explain/a/b?consistency=stale&at={}", minute(1));
     let told = api.get(&path).await;

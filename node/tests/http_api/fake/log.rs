@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use campanile::leader::office::{NoReply, Office};
-use campanile::service::records::history_keys;
+use campanile::service::records::{Records, history_keys};
 use campanile_core::attempt::{Holder, Report, Verdict};
 use campanile_core::command::{BeginItem, Body, Command, DropLedger, LeaderEpoch, Restate, SettleItem, Work};
 use campanile_core::event::{Event, Row};
@@ -19,10 +19,10 @@ use campanile_core::time::{Span, Timestamp};
 use campanile_raft::level;
 use campanile_storage::Kind;
 use campanile_storage::history::{History, Indexer};
-use campanile_storage::ledger::{self, Ledger};
+use campanile_storage::ledger::{self, Install, Ledger};
 use tokio::sync::watch;
 
-use super::NOON;
+use super::{Api, NOON};
 
 /// What goes wrong with one proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,11 +44,24 @@ pub(crate) struct Log {
     applied: watch::Sender<LogIndex>,
     pub(super) faults: Mutex<VecDeque<Fault>>,
     pub(super) proposals: Mutex<Vec<Body>>,
-    _dir: tempfile::TempDir,
+    /// The most rows that one count looks at.
+    most: usize,
+    dir: tempfile::TempDir,
+}
+
+impl Api {
+    /// The leader of a new cluster, in which counts are cut after so many rows.
+    pub(crate) fn counting_at_most(rows: usize) -> Self {
+        Self::on(Log::of(rows), 1, None)
+    }
 }
 
 impl Log {
     pub(super) fn start() -> Arc<Self> {
+        Self::of(usize::MAX)
+    }
+
+    fn of(most: usize) -> Arc<Self> {
         let dir = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(&dir.path().join("ledger"), ledger::Options::default()).unwrap();
         let history = History::open(&dir.path().join("history")).unwrap();
@@ -61,7 +74,8 @@ impl Log {
             applied: watch::Sender::new(LogIndex(0)),
             faults: Mutex::default(),
             proposals: Mutex::default(),
-            _dir: dir,
+            most,
+            dir,
         });
         log.commit(|_, _| {
             Some(Body::LeaderEpoch(LeaderEpoch {
@@ -73,6 +87,11 @@ impl Log {
             }))
         });
         log
+    }
+
+    pub(super) fn records(&self) -> Records {
+        let reader = self.ledger.lock().unwrap().reader();
+        Records::new(reader, self.indexer.clone()).counting_at_most(self.most)
     }
 
     pub(crate) fn view(&self) -> Arc<Machine> {
@@ -157,6 +176,17 @@ impl Log {
     /// Retention drops the rows of earlier entries.
     pub(crate) fn drop_before(&self, index: u64) {
         self.ledger.lock().unwrap().drop_prefix(index);
+    }
+
+    /// A peer's image takes the place of what this node has: its ledger begins with that entry.
+    pub(crate) fn take_image(&self, from: u64) {
+        let mut ledger = self.ledger.lock().unwrap();
+        let reader = ledger.reader();
+        let base = reader.head_before(from).unwrap();
+        let dir = self.dir.path().join("ledger");
+        let mut install = Install::begin(&dir, ledger::Options::default(), base).unwrap();
+        install.push(&reader.read_held(base.position, usize::MAX, usize::MAX).unwrap()).unwrap();
+        ledger.adopt(install.stage().unwrap()).unwrap();
     }
 
     /// Tells again what stands, and then retention drops what is older.

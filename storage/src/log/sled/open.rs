@@ -8,7 +8,8 @@
 //! - **8 MiB segments** (sled's default is half a MiB) so that no page becomes a blob file.
 //! - **Inside `catch_unwind`**: sled panics on some kinds of damage.
 //! - **Everything is fsynced once after open**, files and directories: sled creates, renames and recycles without it.
-//! - **The indexes must be consecutive**, since sled cuts a damaged log short without a word.
+//! - **The indexes must be consecutive, and no sync that has answered may be missing**, since sled cuts a damaged log short
+//!   without a word (see [`super::promise`]).
 
 use std::{
     fs::{self, File},
@@ -22,7 +23,10 @@ use std::{
 use ::sled::{Config, Db};
 use bytes::Bytes;
 
-use super::{FORMAT, FORMAT_NUMBER, FORMAT_SCHEMA, PURGED, PURGED_SCHEMA, SledLog, index_of, key, trouble};
+use super::{
+    FORMAT, FORMAT_NUMBER, FORMAT_SCHEMA, PURGED, PURGED_SCHEMA, SYNCS, SYNCS_SCHEMA, SledLog, index_of, key,
+    promise::Promise, trouble,
+};
 use crate::{
     codec::{self, CodecError, Kind},
     error::Trouble,
@@ -107,14 +111,17 @@ fn attach(dir: &Path) -> Result<SledLog, Trouble> {
         .open(dir.join("db"))
         .map_err(|error| Trouble::while_opening(dir, error))?;
     db.flush().map_err(|error| trouble(dir, "opening the log", error))?;
-    settle(dir)?;
     check_format(dir, &db)?;
+    let (syncs, promise) = syncs(dir, &db)?;
+    settle(dir)?;
     let purged = purge_mark(dir, &db)?;
     let bounds = read_bounds(dir, &db, purged.as_ref().map(|(index, _)| *index))?;
     let log = SledLog {
         dir: dir.to_owned(),
         db,
         file,
+        syncs,
+        promise,
         bounds,
         purging: purged.is_some(),
         purged_meta: purged.map(|(_, meta)| meta),
@@ -195,6 +202,21 @@ fn purge_mark(dir: &Path, db: &Db) -> Result<Option<(u64, Bytes)>, Trouble> {
     let (index, meta): (u64, Vec<u8>) = codec::decode(Kind::LogMeta, PURGED_SCHEMA, &bytes)
         .map_err(|error| Trouble::damaged(dir, error.to_string()))?;
     Ok(Some((index, meta.into())))
+}
+
+/// How many syncs this log holds, which must not be fewer than have answered.
+fn syncs(dir: &Path, db: &Db) -> Result<(u64, Promise), Trouble> {
+    let (promise, promised) = Promise::open(dir).map_err(|error| Trouble::while_opening(dir, error))?;
+    let held = match read(dir, db, SYNCS)? {
+        None => 0,
+        Some(bytes) => codec::decode(Kind::LogMeta, SYNCS_SCHEMA, &bytes)
+            .map_err(|error| Trouble::damaged(dir, error.to_string()))?,
+    };
+    if held < promised {
+        let what = format!("it lacks the last {} of {promised} syncs that were promised", promised - held);
+        return Err(Trouble::damaged(dir, what));
+    }
+    Ok((held, promise))
 }
 
 /// The indexes behind the purge mark, which must be consecutive and follow it.

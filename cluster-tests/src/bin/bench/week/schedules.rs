@@ -41,6 +41,12 @@ pub(super) fn definition(n: usize, by: u64) -> Arc<Definition> {
     })
 }
 
+/// The schedule near `n` that leaves noon out, in UTC, and would fire seven minutes past it.
+pub(super) fn without_noon(n: usize, schedules: usize) -> usize {
+    // Of every 300 (tens, zones and hundreds begin again there) the seventh.
+    (n - n % 300 + 7).min(schedules - 1)
+}
+
 fn every(secs: u64, after: u64) -> Spec {
     Spec::Every { every: Span::from_secs(secs), anchor: Timestamp::EPOCH + Span::from_secs(after) }
 }

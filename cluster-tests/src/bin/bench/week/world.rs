@@ -15,6 +15,7 @@ use campanile_core::definition::{Overlap, Target};
 use campanile_core::event::{Event, Row};
 use campanile_core::firing::{Firing, FiringId};
 use campanile_core::id::{AttemptNumber, LogIndex, NodeId, Run, Uid};
+use campanile_core::machine::Machine;
 use campanile_core::plan::{Past, PauseUntil, ResumeFrom};
 use campanile_core::query;
 use campanile_core::reply::Reply;
@@ -105,6 +106,18 @@ impl<S: FnMut(LogIndex, &[Row]) -> Result<()>> World<S> {
             self.begin_what_waits(now)?;
             self.wish(now)?;
         }
+    }
+
+    /// Everybody is paused: a node that is founded on this end has nothing to make up for. Answers the machine.
+    pub(super) fn rest(&mut self) -> Result<Machine> {
+        let now = self.office.machine.clock();
+        for n in 0..self.schedules {
+            let until = PauseUntil { note: "the week is over".into(), until: None };
+            let wanted = wanted(&schedules::name(n))?;
+            let pause = self.office.planner.pause(&self.office.machine, now, wanted, until);
+            self.commit(now, pause)?;
+        }
+        Ok(self.office.machine.clone())
     }
 
     fn next(&self) -> Timestamp {

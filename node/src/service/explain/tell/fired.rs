@@ -65,7 +65,10 @@ fn after_skip(case: &Case<'_>) -> Option<String> {
 fn outcome(firing: &Firing) -> String {
     let attempts = firing.attempts.len() as u64;
     let last = firing.attempts.last();
-    let said = firing.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    let said = match &firing.reason {
+        Some(reason) => format!(": {reason}"),
+        None => status(last),
+    };
     match &*firing.state {
         "succeeded" => format!("It succeeded {}{}.", on(attempts), status(last)),
         "failed" => format!("It failed for good after {}{said}.", many(attempts, "attempt")),

@@ -2,10 +2,14 @@
 
 use campanile_core::definition::CatchUpMode;
 use campanile_core::event::SkipReason;
+use campanile_core::time::Span;
 
 use super::{Case, did_not_run, note, stood};
 use crate::service::explain::words::{by, long, many, when};
 use crate::service::records::instant::Skip;
+
+/// Later than this, an instant was not decided when it came.
+const LATE: Span = Span::from_secs(1);
 
 pub(super) fn tell(case: &Case<'_>, told: &mut Vec<String>) {
     let Some(skip) = &case.account.skip else { return };
@@ -24,7 +28,7 @@ fn why(case: &Case<'_>, skip: &Skip) -> String {
             note(case),
             when(skip.decided.at.0)
         ),
-        SkipReason::Overlap => overlap(case, skip),
+        SkipReason::Overlap => overlap(case, skip, &late),
         SkipReason::TooLate => too_late(case, &late),
         SkipReason::Coalesced => format!(
             "It was decided {late} late{}, and with catch_up mode latest only the newest of what was missed fires{}.",
@@ -44,7 +48,7 @@ fn why(case: &Case<'_>, skip: &Skip) -> String {
     }
 }
 
-fn overlap(case: &Case<'_>, skip: &Skip) -> String {
+fn overlap(case: &Case<'_>, skip: &Skip, late: &str) -> String {
     let rule = case.definition().map_or("skip", |definition| definition.policy.overlap.as_str());
     let key = case.definition().and_then(|definition| definition.concurrency_key.as_deref());
     let other = match (skip.firing, key) {
@@ -53,7 +57,11 @@ fn overlap(case: &Case<'_>, skip: &Skip) -> String {
         (None, None) => "another of its firings still ran".to_owned(),
     };
     let full = if rule == "skip" { "" } else { ", and no more of them may wait" };
-    format!("When it came, {other}{full}: overlap is {rule}.")
+    // What runs when the instant is decided counts, and that may be long after it.
+    if skip.decided.at.0.since(case.at) < LATE {
+        return format!("When it came, {other}{full}: overlap is {rule}.");
+    }
+    format!("It was decided {late} late{}, and by then {other}{full}: overlap is {rule}.", because(case))
 }
 
 fn too_late(case: &Case<'_>, late: &str) -> String {

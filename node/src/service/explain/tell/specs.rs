@@ -54,7 +54,9 @@ fn offer(case: &Case<'_>) -> Option<String> {
             when(neighbour.nominal)
         ));
     }
-    let meant = case.nominal.same_minute?;
+    // One of the two that are nearest: of a schedule that has several a minute no other is meant.
+    let nearest = [case.nominal.before, case.nominal.after].map(|found| found.map(|found| found.at));
+    let meant = case.nominal.same_minute.filter(|meant| nearest.contains(&Some(*meant)))?;
     Some(format!("In the same minute there is {}: ask about that one.", when(meant)))
 }
 
