@@ -100,9 +100,9 @@ fn summary(cluster: &Value) -> Vec<(&'static str, String)> {
         ),
         ("Term", at(cluster, "/term")),
         ("Applied", format!("{} of {}", at(cluster, "/applied"), at(cluster, "/last_log"))),
+        ("Format level", at(cluster, "/format_level")),
         // As `verify --head` takes it.
         ("Ledger", format!("{}:{}", at(cluster, "/ledger/position"), at(cluster, "/ledger/hash"))),
-        ("Format level", at(cluster, "/format_level")),
         ("Schedules", at(cluster, "/schedules")),
         ("Firings under way", at(cluster, "/live_firings")),
         ("Answered by", format!("node {}, version {}", at(cluster, "/node"), at(cluster, "/version"))),
