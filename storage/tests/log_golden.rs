@@ -13,7 +13,7 @@ use bytes::Bytes;
 use campanile_storage::log::{LogStore, SledLog};
 
 /// Keys and values as hexadecimal text, in the order of the keys.
-const GOLDEN: [(&str, &str); 6] = [
+const GOLDEN: [(&str, &str); 7] = [
     // "l", index 258 big endian: the bytes of the entry, as they were given.
     ("6c0000000000000102", "74776f"),
     ("6c0000000000000103", "7468726565"),
@@ -23,6 +23,9 @@ const GOLDEN: [(&str, &str); 6] = [
     ("6d2f666f726d6174", "0301000100"),
     // "m/purged": log meta, schema 1, index 257 as u64, then length and bytes of what was stored with it.
     ("6d2f707572676564", concat!("030100", "0101000000000000", "0100000000000000", "6d")),
+    // "m/syncs": log meta, schema 1, the number of syncs as u64. A version without this key passes over it and leaves it as it
+    // is, and a log without it has promised nothing by it: both may write to one log in turn, so the format is still number 1.
+    ("6d2f73796e6373", concat!("030100", "0100000000000000")),
     ("6d2f766f7465", "766f7465"),
 ];
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 use super::Cluster;
-use crate::{binary, wait};
+use crate::binary;
 
 /// The binary, started so that a write beyond the bound of its files fails; without this the kernel would kill the process.
 pub(super) fn bearing_limits(campanile: &Path) -> Command {
@@ -45,14 +45,5 @@ impl Cluster {
     pub fn last_life(&self, node: usize) -> String {
         let all = std::fs::read_to_string(&self.nodes[node - 1].place.log).unwrap_or_default();
         all.rsplit("--- started\n").next().unwrap_or_default().to_owned()
-    }
-
-    /// Waits until a node says this.
-    ///
-    /// # Panics
-    /// When it has not said it in time.
-    pub async fn wait_said(&self, node: usize, words: &str, within: Duration) {
-        let what = format!("node {node} to say {words:?}");
-        wait::must(&what, within, async || self.last_life(node).contains(words).then_some(())).await;
     }
 }
