@@ -1,6 +1,8 @@
 //! `campanile restore`: what is in a backup, and the data directory of a founder from it. Offline: no node is asked.
 
+use std::error::Error;
 use std::fs;
+use std::iter::successors;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -88,7 +90,12 @@ fn refused(file: &Path, unfit: Unfit) -> Failure {
             Failure::Input { exit: Exit::Conflict, detail: unfit.to_string(), hint: hint.into() }
         }
         Unfit::Unreadable { .. } => Failure::usage(unfit.to_string(), ""),
-        Unfit::Trouble(trouble) => Failure::failed(trouble.to_string(), ""),
+        Unfit::Trouble(trouble) => {
+            // "Staging failed" alone names no disk that is full, no directory that is gone.
+            let causes = successors(trouble.source(), |cause| (*cause).source());
+            let why: String = causes.map(|cause| format!(": {cause}")).collect();
+            Failure::failed(format!("{trouble}{why}"), "")
+        }
         unfit => {
             Failure::failed(format!("{}: {unfit}", file.display()), "take another backup of the cluster")
         }

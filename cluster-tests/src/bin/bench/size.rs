@@ -95,7 +95,8 @@ fn resident(pid: u32) -> Result<u64> {
     Ok(kib * 1024)
 }
 
-fn disk(folder: &Path) -> u64 {
+/// Bytes of the files in a folder and below.
+pub(crate) fn disk(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let size = |entry: fs::DirEntry| match entry.metadata() {
         Ok(meta) if meta.is_dir() => disk(&entry.path()),

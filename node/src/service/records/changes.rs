@@ -133,3 +133,40 @@ impl Records {
 pub(in crate::service) fn up_to(index: u64) -> Window {
     Window { after: None, before: i64::try_from(index).ok().and_then(|index| index.checked_add(1)) }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
+
+    use campanile_core::machine::Machine;
+    use campanile_storage::history::{History, Indexer};
+    use campanile_storage::ledger::{Ledger, Options};
+    use tokio::sync::Mutex;
+
+    use super::*;
+    use crate::service::records::Filter;
+
+    /// Whoever holds it holds up the index.
+    static GATE: Mutex<()> = Mutex::const_new(());
+
+    #[tokio::test]
+    async fn history_that_is_not_indexed_yet_is_refused_and_not_told_short() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::open(&dir.path().join("ledger"), Options::default()).unwrap();
+        ledger.append(7, &[b"a row"]).unwrap();
+        let held = GATE.lock().await;
+        let history = History::open(&dir.path().join("history")).unwrap();
+        let indexer = Indexer::spawn(history, ledger.reader(), |_, _| drop(GATE.blocking_lock())).unwrap();
+        let records = Records::new(ledger.reader(), Arc::new(indexer));
+
+        let listed = records.recent(Arc::new(Machine::default()), Filter::default()).await;
+        let refused = listed.unwrap_err();
+        drop(held);
+
+        assert_eq!(refused.code, Code::NotReady);
+        assert!(refused.detail.contains("at entry 0 of 7"), "{}", refused.detail);
+        assert!(records.indexer.wait_for(7, INDEX_WITHIN), "it goes on when it can");
+    }
+}

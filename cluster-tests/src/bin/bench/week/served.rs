@@ -20,9 +20,11 @@ use campanile_raft::types::{StoredMembership, log_id};
 use campanile_storage::archive::{ArchiveReader, ArchiveWriter};
 use campanile_storage::ledger::Head;
 
+use super::most_memory;
 use super::questions::{Picked, Question};
 use crate::Plan;
 use crate::figure::{Report, median};
+use crate::size::disk;
 
 /// The place of the node.
 const NODE: usize = 1;
@@ -60,7 +62,8 @@ pub(super) async fn measure(
     plan: &Plan,
     report: &mut Report,
     backup: &Path,
-    rows: u64,
+    what: &str,
+    fired: u64,
     questions: &[(Picked, Question)],
 ) -> Result<()> {
     let mut cluster = Cluster::lay_out(Options { nodes: 1, ..Options::new(plan.seed) }).await;
@@ -78,9 +81,14 @@ pub(super) async fn measure(
     println!(
         "   restored and ready after {until_ready:.0} s; while the index was built it said: {meanwhile}"
     );
-    let how = format!("a node restored from a backup of {rows} rows, from ready to its first history");
+    let how = format!("a node restored from a backup, from ready to its first history: {what}");
     report.add("history_rebuild_s", "s", vec![secs], how);
-    over_http(&cluster, report, rows, questions).await?;
+    let index = disk(&cluster.data(NODE).join("history"));
+    let how = format!("the node's own index of its ledger, beside it on the disk: {what}");
+    report.add("index_bytes_per_firing", "bytes", vec![index as f64 / fired as f64], how);
+    let most = cluster.pid(NODE).and_then(most_memory).context("the node's memory")?;
+    report.add("served_rss_mb", "MB", vec![most], format!("the most that the node held meanwhile: {what}"));
+    over_http(&cluster, report, what, questions).await?;
     by_command(&cluster, report, &questions[..questions.len().min(BY_COMMAND)])
 }
 
@@ -114,7 +122,7 @@ async fn indexed(cluster: &mut Cluster, question: &Question) -> Result<String> {
 async fn over_http(
     cluster: &Cluster,
     report: &mut Report,
-    rows: u64,
+    what: &str,
     questions: &[(Picked, Question)],
 ) -> Result<()> {
     let (mut took, mut slowest) = (Vec::new(), (0.0, String::new()));
@@ -138,7 +146,7 @@ async fn over_http(
     }
     println!("   slowest, {:.1} ms: {}", slowest.0, slowest.1);
     took.sort_by(f64::total_cmp);
-    let how = format!("{} questions over {rows} rows, each once, in HTTP, one node", took.len());
+    let how = format!("{} questions, each once, in HTTP, one node: {what}", took.len());
     report.add("explain_p50_ms", "ms", vec![quantile(&took, 50)], how.clone());
     report.add("explain_p99_ms", "ms", vec![quantile(&took, 99)], how.clone());
     report.add("explain_max_ms", "ms", vec![quantile(&took, 100)], how);
