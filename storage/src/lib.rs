@@ -20,6 +20,7 @@ pub mod history;
 pub mod image;
 pub mod ledger;
 pub mod log;
+mod sleds;
 mod varint;
 
 pub use codec::{CodecError, Kind};

@@ -17,7 +17,15 @@ const FENCES: &[Fence] = &[
     Fence { krate: "jiff", inside: &["core/src/cron", "core/tests/cron_", "core/tests/rrule_"] },
     Fence { krate: "rrule", inside: &["core/src/rrule/engine.rs"] },
     Fence { krate: "bincode", inside: &["storage/src/codec.rs"] },
-    Fence { krate: "sled", inside: &["storage/src/log/sled", "storage/src/history", "storage/tests/log_"] },
+    Fence {
+        krate: "sled",
+        inside: &[
+            "storage/src/log/sled",
+            "storage/src/history",
+            "storage/src/sleds.rs",
+            "storage/tests/log_",
+        ],
+    },
     Fence { krate: "openraft", inside: &["raft/"] },
     Fence {
         krate: "axum",

@@ -20,7 +20,7 @@ use super::{
         read_place, read_progress,
     },
 };
-use crate::{Trouble, ledger::Position};
+use crate::{Trouble, ledger::Position, sleds};
 
 /// Inner pages and recent leaves; the rest is read from the kernel's cache.
 const CACHE_BYTES: u64 = 32 << 20;
@@ -91,12 +91,12 @@ impl Store {
         let opened = OpenedUnder::of(root);
         opened.note().map_err(|error| Unreadable { why: error.to_string() })?;
         guarded(|| {
-            let db = sled::Config::new()
+            let config = sled::Config::new()
                 .path(&dir)
                 .cache_capacity(CACHE_BYTES)
                 .mode(Mode::HighThroughput)
-                .flush_every_ms(Some(1_000))
-                .open()?;
+                .flush_every_ms(Some(1_000));
+            let db = sleds::open(&config)?;
             let progress = match db.get(PROGRESS)? {
                 Some(bytes) => Some(read_progress(&bytes).ok_or_else(|| odd("its progress is not one"))?),
                 None if db.is_empty() => None,

@@ -16,8 +16,6 @@ use std::{
     io,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
 };
 
 use ::sled::{Config, Db};
@@ -31,6 +29,7 @@ use crate::{
     codec::{self, CodecError, Kind},
     error::Trouble,
     log::Bounds,
+    sleds,
 };
 
 /// Pages up to 2 MiB stay in the log; see [`crate::log::ENTRY_LIMIT`].
@@ -38,11 +37,6 @@ const SEGMENT_BYTES: usize = 8 << 20;
 
 /// Recent entries are read from the window above, so sled needs little more than its inner pages.
 const CACHE_BYTES: u64 = 64 << 20;
-
-/// How long to wait for a lock: a closed database holds its own for a moment, until sled's last thread lets go.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
-
-const LOCK_POLL: Duration = Duration::from_millis(5);
 
 /// Open the log in `dir`, creating it when there is none.
 pub(super) fn open(dir: &Path) -> Result<SledLog, Trouble> {
@@ -142,32 +136,13 @@ fn remove_unfinished_snapshots(dir: &Path) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Start sled, waiting a moment for the lock that its own threads may still hold.
 fn start(dir: &Path) -> Result<Db, Trouble> {
-    let begun = Instant::now();
-    loop {
-        let config = Config::new().path(dir).segment_size(SEGMENT_BYTES).cache_capacity(CACHE_BYTES);
-        match config.open() {
-            Ok(db) => return Ok(db),
-            Err(error) if !is_lock(&error) => return Err(opening(dir, error)),
-            Err(_) if begun.elapsed() >= LOCK_PATIENCE => {
-                return Err(Trouble::Locked { path: dir.to_owned() });
-            }
-            Err(_) => thread::sleep(LOCK_POLL),
-        }
-    }
-}
-
-/// sled 0.34.7 tells a lock from other errors by its text alone.
-fn is_lock(error: &::sled::Error) -> bool {
-    matches!(error, ::sled::Error::Io(error) if error.to_string().starts_with("could not acquire lock"))
-}
-
-fn opening(dir: &Path, error: ::sled::Error) -> Trouble {
-    match error {
+    let config = Config::new().path(dir).segment_size(SEGMENT_BYTES).cache_capacity(CACHE_BYTES);
+    sleds::open(&config).map_err(|error| match error {
+        error if sleds::is_lock(&error) => Trouble::Locked { path: dir.to_owned() },
         ::sled::Error::Io(error) => Trouble::while_opening(dir, error),
         other => Trouble::damaged(dir, other.to_string()),
-    }
+    })
 }
 
 /// Sync every file and directory of the database, and the directory that names it.
