@@ -87,10 +87,13 @@ async fn finish(cluster: &Cluster, calls: &impl Fn() -> Vec<Call>, evidence: &mu
     loop {
         let (node, ledger) = &mut evidence.ledgers[0];
         let api = cluster.api(*node);
+        // In this order: what the node has decided by its word is in the rows that are read after it. The other way round, a
+        // node that catches up in between says that all is decided, of rows that nobody has read.
+        let is_undecided = proof::is_undecided(&api, evidence.until).await?;
         ledger.read_on(&api).await?;
         evidence.position = ledger.last().unwrap_or(evidence.position);
         evidence.calls = calls();
-        let is_over = !is_open(evidence) && !proof::is_undecided(&api, evidence.until).await?;
+        let is_over = !is_undecided && !is_open(evidence);
         if is_over || Instant::now() >= deadline {
             return Ok(());
         }
