@@ -236,11 +236,7 @@ impl Dispatcher {
 
     /// Waits until there may be something to begin: the clock reaches it, or an apply brings it.
     async fn wait(&self, view: &Machine, now: Timestamp) {
-        let nap = match query::next_work(view) {
-            Some(at) if at <= now => OTHERS,
-            Some(at) => self.tools.clock.until(at).min(SLICE),
-            None => SLICE,
-        };
+        let nap = nap(query::next_work(view), now, |at| self.tools.clock.until(at + self.ahead));
         tokio::select! {
             biased;
             () = self.tools.quorum.applied_beyond(view.applied()) => {}
@@ -259,6 +255,16 @@ impl Dispatcher {
     }
 }
 
+/// How long to sleep after a look at `now` that found nothing, when `until` says how far off an instant is by the clock that
+/// was looked with. Another clock's word would be a sleep of no time, again and again, while this node's is ahead.
+fn nap(next: Option<Timestamp>, now: Timestamp, until: impl Fn(Timestamp) -> Duration) -> Duration {
+    match next {
+        Some(at) if at <= now => OTHERS,
+        Some(at) => until(at).min(SLICE),
+        None => SLICE,
+    }
+}
+
 fn next_attempt(firing: &Firing) -> AttemptNumber {
     AttemptNumber(firing.attempt.0 + 1)
 }
@@ -274,5 +280,20 @@ fn webhook_of(firing: &Firing) -> Option<&Webhook> {
     match &firing.definition.target {
         Target::Webhook(webhook) => Some(webhook),
         Target::Queue(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_whose_clock_is_ahead_sleeps_until_what_is_next_by_the_clock_that_it_looks_with() {
+        let clock = Clock::shifted(1_000);
+        let ahead = Span::from_millis(1_000);
+        let now = clock.now() - ahead;
+        let asleep = nap(Some(now + Span::from_millis(200)), now, |at| clock.until(at + ahead));
+        assert!(asleep > Duration::from_millis(100), "{asleep:?}");
+        assert_eq!(nap(Some(now), now, |_| Duration::ZERO), OTHERS);
     }
 }

@@ -68,7 +68,7 @@ impl<O: Office> Duty for Ticker<O> {
             }
             None => {
                 self.limit_to(self.options.instants_per_tick);
-                self.sleep(&view).await;
+                self.sleep(&view, now).await;
             }
         }
     }
@@ -124,9 +124,11 @@ impl<O: Office> Ticker<O> {
         tokio::time::sleep(PAUSE).await;
     }
 
-    /// Sleeps until the next entry of the due index, in slices; an apply may have brought an earlier one.
-    async fn sleep(&self, view: &Machine) {
-        let nap = query::next_due(view).map_or(SLICE, |at| self.clock.until(at).min(SLICE));
+    /// Sleeps until the next entry of the due index, in slices; an apply may have brought an earlier one. What is due
+    /// already and was not planned at `now` waits for something else than time.
+    async fn sleep(&self, view: &Machine, now: Timestamp) {
+        let next = query::next_due(view).filter(|at| *at > now);
+        let nap = next.map_or(SLICE, |at| self.clock.until(at).min(SLICE));
         tokio::select! {
             biased;
             () = self.office.applied_beyond(view.applied()) => {}
