@@ -19,11 +19,15 @@ mod segments;
 mod signals;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use crate::cli::args::ServeArgs;
 use crate::config::{self, Loaded};
 use crate::telemetry;
 use failure::Failure;
+
+/// How long the tasks of a node that has ended may take to end too.
+const QUIET_WITHIN: Duration = Duration::from_millis(500);
 
 /// Runs a node until it is told to stop.
 #[allow(
@@ -49,8 +53,9 @@ fn run(args: &ServeArgs) -> Result<(), Failure> {
     }
     let runtime = runtime()?;
     let ended = runtime.block_on(node::run(config));
-    // A thread that waits for a disk which never answers must not keep the process.
-    runtime.shutdown_background();
+    // So that nothing logs behind the reason, which is the last line. Nobody waits longer: a thread that waits for a disk which
+    // never answers must not keep the process.
+    runtime.shutdown_timeout(QUIET_WITHIN);
     ended
 }
 
