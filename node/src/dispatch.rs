@@ -25,8 +25,10 @@ mod stops;
 mod unheard;
 pub mod webhook;
 
+use campanile_raft::runtime;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use campanile_core::attempt::Holder;
 use campanile_core::command::{Begin, BeginItem};
@@ -180,7 +182,7 @@ impl Dispatcher {
         let holder = Holder::Node(self.tools.quorum.node());
         let begin = Begin { holder, items: places.iter().map(item).collect() };
         let under_way = self.tools.metrics.beginning(places.len());
-        let begun = self.tools.intake.begin(begin, (asked_at + BEGIN_WITHIN).into()).await;
+        let begun = self.tools.intake.begin(begin, asked_at + BEGIN_WITHIN).await;
         drop(under_way);
         match begun {
             Ok(leases) => {
@@ -214,11 +216,11 @@ impl Dispatcher {
     }
 
     fn start(&self, attempt: Attempt) {
-        self.tools.attempts.spawn(attempt.run(self.tools.clone()));
+        runtime::spawn_on(&self.tools.attempts, attempt.run(self.tools.clone()));
     }
 
     fn find_out(&self, place: Place, asked_at: Instant) {
-        self.tools.attempts.spawn(unheard::find_out(place, asked_at, self.tools.clone()));
+        runtime::spawn_on(&self.tools.attempts, unheard::find_out(place, asked_at, self.tools.clone()));
     }
 
     fn recovered(&mut self) {

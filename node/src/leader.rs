@@ -15,11 +15,12 @@ mod raiser;
 mod refresh;
 mod ticker;
 
+use campanile_raft::runtime;
 use std::sync::Arc;
 
 use campanile_core::plan;
+use campanile_raft::runtime::watch;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -113,11 +114,11 @@ impl Scope {
             Arc::clone(&duties.metrics),
         );
         let keeper = Keeper::new(office.clone(), duties.clock, duties.records.reader(), duties.retention);
-        tasks.spawn(ticker.run(end.clone()));
-        tasks.spawn(keeper.run(end.clone()));
-        tasks.spawn(backfills.run(end.clone()));
-        tasks.spawn(refresher.run(end.clone()));
-        tasks.spawn(Raiser::new(office.clone(), duties.clock).run(end.clone()));
+        runtime::spawn_on(&tasks, ticker.run(end.clone()));
+        runtime::spawn_on(&tasks, keeper.run(end.clone()));
+        runtime::spawn_on(&tasks, backfills.run(end.clone()));
+        runtime::spawn_on(&tasks, refresher.run(end.clone()));
+        runtime::spawn_on(&tasks, Raiser::new(office.clone(), duties.clock).run(end.clone()));
         Self { end, tasks }
     }
 

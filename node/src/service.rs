@@ -41,6 +41,7 @@ pub mod verify;
 pub(crate) mod warnings;
 pub mod write;
 
+use campanile_raft::runtime;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -224,7 +225,7 @@ impl Service {
         // the semaphore.
         let place = places.clone().acquire_owned().await.ok();
         let service = self.clone();
-        let thought = tokio::task::spawn_blocking(move || {
+        let thought = runtime::blocking(move || {
             let _place = place;
             think(&service)
         });

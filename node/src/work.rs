@@ -13,6 +13,7 @@ mod batch;
 mod carrier;
 mod frame;
 
+use campanile_raft::runtime;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,7 +53,7 @@ impl Intake {
     #[must_use]
     pub fn start(quorum: Arc<dyn Quorum>, clock: Clock) -> Self {
         let (asks, incoming) = mpsc::channel(ASKS);
-        tokio::spawn(carrier::run(quorum, clock, incoming));
+        runtime::spawn(carrier::run(quorum, clock, incoming));
         Self { asks }
     }
 

@@ -8,18 +8,19 @@ mod formats;
 mod ledger;
 mod status;
 
+use crate::runtime;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::runtime::Runtime;
+use crate::runtime::watch;
 use bytes::Bytes;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
 use futures_util::future::join_all;
 use openraft::ChangeMembers;
 use openraft::async_runtime::WatchReceiver;
-use openraft_rt_tokio::TokioRuntime;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -99,7 +100,7 @@ pub(crate) struct Inner {
     pub(crate) offices: watch::Sender<Option<Office>>,
     pub(crate) dialer: Arc<Dialer>,
     pub(crate) doors: Arc<Doors>,
-    pub(crate) chancery: Arc<Chancery<TokioRuntime>>,
+    pub(crate) chancery: Arc<Chancery<Runtime>>,
     pub(crate) comparer: Comparer,
     pub(crate) zones: Arc<Zones>,
     pub(crate) formats: Arc<Formats>,
@@ -337,7 +338,7 @@ impl Consensus {
         }
         let log = inner.log.clone();
         // Waits for the disk; that it panics would have been told by the log's own trouble.
-        let _ = tokio::task::spawn_blocking(move || log.close()).await;
+        let _ = runtime::blocking(move || log.close()).await;
     }
 }
 

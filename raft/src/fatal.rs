@@ -2,7 +2,7 @@
 //!
 //! The first reason stands; nothing is retried and nothing is restarted here. The node watches it, says it and ends.
 
-use tokio::sync::watch;
+use crate::runtime::watch;
 
 /// The one reason. Clones are the same.
 #[derive(Debug, Clone)]

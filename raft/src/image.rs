@@ -14,6 +14,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
+use crate::runtime::watch;
 use campanile_core::image as core_image;
 use campanile_core::machine::Machine;
 use campanile_storage::codec::{CodecError, Kind};
@@ -24,7 +25,6 @@ use openraft::type_config::TypeConfigExt;
 use openraft::type_config::alias::SnapshotOf;
 use openraft::{AsyncRuntime, RaftSnapshotBuilder};
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 pub use self::parcel::{Incoming, Outgoing, Parcel};

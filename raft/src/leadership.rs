@@ -10,6 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::runtime::watch;
 use campanile_core::command::{Body, Command, LeaderEpoch};
 use campanile_core::id::{NodeId, Term};
 use campanile_core::reply::Reply;
@@ -18,7 +19,6 @@ use openraft::async_runtime::WatchReceiver;
 use openraft::type_config::TypeConfigExt;
 use openraft::type_config::alias::WatchReceiverOf;
 use openraft::{AsyncRuntime, ReadPolicy};
-use tokio::sync::watch;
 
 use crate::compare;
 use crate::office::{Chancery, Office};

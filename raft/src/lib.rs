@@ -25,6 +25,7 @@ pub mod membership;
 pub mod office;
 pub mod policy;
 pub mod reign;
+pub mod runtime;
 pub mod seed;
 pub mod settings;
 pub mod stamp;

@@ -13,6 +13,7 @@ use campanile_storage::Trouble;
 use campanile_storage::ledger::Ledger;
 
 use crate::fatal::Fatal;
+use crate::runtime::Process;
 use crate::settings::Options;
 
 /// The ledger is not that of the others.
@@ -58,7 +59,7 @@ pub fn refuse(data: &Path) -> Result<(), Trouble> {
 /// pass on what it cannot read. A node alone goes on: nobody could give it anything, and only what is damaged is lost.
 pub(crate) fn watch(ledger: &Ledger, options: &Options, fatal: &Fatal) {
     let (data, fatal, is_alone) = (options.data.clone(), fatal.clone(), options.peers.len() == 1);
-    let runtime = tokio::runtime::Handle::current();
+    let (process, tokio) = (Process::current(), tokio::runtime::Handle::current());
     ledger.on_damage(move |trouble| {
         if is_alone {
             return tracing::error!(%trouble, "a part of the ledger cannot be read, and there is no peer that has it: restore a backup");
@@ -69,9 +70,14 @@ pub(crate) fn watch(ledger: &Ledger, options: &Options, fatal: &Fatal) {
         };
         tracing::error!(%trouble, "the ledger is damaged: this node stops, and is rebuilt from a peer at its next start");
         let fatal = fatal.clone();
-        runtime.spawn(async move {
+        let stop = async move {
             tokio::time::sleep(ANSWERS_FOR).await;
             fatal.stop(why);
-        });
+        };
+        // Damage is met by threads too, which belong to no runtime.
+        match &process {
+            Some(process) => drop(process.spawn(stop)),
+            None => drop(tokio.spawn(stop)),
+        }
     });
 }

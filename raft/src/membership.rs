@@ -17,16 +17,19 @@ mod found;
 mod join;
 mod restore;
 
+use crate::runtime;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
+use crate::runtime::watch;
 use campanile_core::id::{NodeId, Term};
 use campanile_storage::Trouble;
 use campanile_storage::log::Log;
 use openraft::Raft;
-use openraft::async_runtime::{Instant as _, WatchReceiver};
+use openraft::async_runtime::Instant as _;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -158,7 +161,7 @@ fn open_doors(options: Options, listener: TcpListener) -> (Entrance, Cancellatio
         let doors = Arc::clone(&asked);
         async move { doors.answer(request).await }
     };
-    tasks.spawn(server::serve(listener, answer, stop.clone()));
+    runtime::spawn_on(&tasks, server::serve(listener, answer, stop.clone()));
     (Entrance { options, guard, doors, dialer, clocks, zones, formats }, stop, tasks)
 }
 
@@ -274,7 +277,7 @@ async fn run(
 /// A task that ends with the node.
 fn spawn(tasks: &TaskTracker, stop: &CancellationToken, task: impl Future<Output = ()> + Send + 'static) {
     let stop = stop.clone();
-    tasks.spawn(async move { stop.run_until_cancelled_owned(task).await });
+    runtime::spawn_on(tasks, async move { stop.run_until_cancelled_owned(task).await });
 }
 
 /// Asks for an image whenever one is due. openraft makes one at a time and does not hear what is asked meanwhile, so it is

@@ -9,6 +9,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::runtime::Runtime;
 use campanile_core::command::{Body, Command};
 use campanile_core::id::{Epoch, NodeId, Term};
 use campanile_core::machine::Machine;
@@ -22,7 +23,6 @@ use openraft::errors::{ClientWriteError, ForwardToLeader};
 use openraft::raft::ClientWriteResult;
 use openraft::type_config::alias::OneshotReceiverOf;
 use openraft::{AsyncRuntime, Raft};
-use openraft_rt_tokio::TokioRuntime;
 use tokio::sync::Semaphore;
 
 use crate::apply::Applier;
@@ -109,7 +109,7 @@ fn too_large(error: CodecError) -> ProposeError {
 }
 
 /// The right to propose. Clones are the same office.
-pub struct Office<R: AsyncRuntime = TokioRuntime>(Arc<Desk<R>>);
+pub struct Office<R: AsyncRuntime = Runtime>(Arc<Desk<R>>);
 
 struct Desk<R: AsyncRuntime> {
     chancery: Arc<Chancery<R>>,
@@ -202,7 +202,7 @@ impl<R: AsyncRuntime> Office<R> {
 }
 
 /// A proposal that is on its way.
-pub struct Pending<R: AsyncRuntime = TokioRuntime> {
+pub struct Pending<R: AsyncRuntime = Runtime> {
     answer: OneshotReceiverOf<Types<R>, ClientWriteResult<Types<R>>>,
     fatal: Fatal,
 }

@@ -5,7 +5,8 @@
 //! gap is; the machine does.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use campanile_core::id::{Epoch, Term};
 use campanile_core::machine::Machine;

@@ -5,9 +5,9 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::runtime::watch;
 use campanile_core::id::LogIndex;
 use campanile_core::machine::Machine;
-use tokio::sync::watch;
 
 /// The machine as of the last applied entry.
 #[derive(Debug)]

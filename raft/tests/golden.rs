@@ -9,6 +9,7 @@ use std::fmt::Debug;
 use bytes::Bytes;
 use campanile_raft::format;
 use campanile_raft::image::Covered;
+use campanile_raft::runtime::Runtime as R;
 use campanile_raft::transport::ends::{EndAnswer, EndCall};
 use campanile_raft::transport::message::{self, Hello, JoinAnswer, JoinCall, MemberForm, ReadIndexAnswer};
 use campanile_raft::types::{Entry, Membership, Payload, Peer, Proposal, StoredMembership, Vote, log_id};
@@ -17,7 +18,6 @@ use openraft::raft::{
     AppendEntriesRequest, AppendEntriesResponse, SnapshotResponse, TransferLeaderError,
     TransferLeaderRequest, VoteRequest, VoteResponse,
 };
-use openraft_rt_tokio::TokioRuntime as R;
 
 const VOTE: &str = "0101000300000000000000020000000000000001";
 const MARK: &str = "03010003000000000000000700000000000000";

@@ -5,7 +5,9 @@
 mod cluster;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use campanile_core::command::{Body, Tick};
 use campanile_core::id::NodeId;

@@ -10,6 +10,7 @@ use campanile_raft::compare::Comparer;
 use campanile_raft::fatal::Fatal;
 use campanile_raft::log::LogAdapter;
 use campanile_raft::policy::Policy;
+use campanile_raft::runtime::Runtime;
 use campanile_raft::stores::Stores;
 use campanile_raft::transport::ends::AskEnd;
 use campanile_raft::types::Types;
@@ -18,21 +19,18 @@ use campanile_raft::{LogOpener, Options};
 use campanile_storage::log::{MemoryDisk, MemoryLog};
 use openraft::StorageError;
 use openraft::testing::log::{StoreBuilder, Suite};
-use openraft_rt_tokio::TokioRuntime;
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
-type C = Types<TokioRuntime>;
+type C = Types<Runtime>;
 
 /// Makes empty stores for each test of the suite.
 struct Builder {
     log: fn() -> Option<LogOpener>,
 }
 
-impl StoreBuilder<C, LogAdapter<TokioRuntime>, Applier<TokioRuntime>, TempDir> for Builder {
-    async fn build(
-        &self,
-    ) -> Result<(TempDir, LogAdapter<TokioRuntime>, Applier<TokioRuntime>), StorageError<C>> {
+impl StoreBuilder<C, LogAdapter<Runtime>, Applier<Runtime>, TempDir> for Builder {
+    async fn build(&self) -> Result<(TempDir, LogAdapter<Runtime>, Applier<Runtime>), StorageError<C>> {
         let dir = tempfile::tempdir().unwrap();
         let mut options = options(dir.path());
         if let Some(open_log) = (self.log)() {

@@ -7,7 +7,8 @@
 //! that is right stays in office while a minority is wrong; when a majority is wrong, what it shows is the time.
 //! SEMANTICS section 7.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use campanile_core::time::{Span, Timestamp};
 use campanile_raft::PeerClock;

@@ -1,7 +1,8 @@
 //! One attempt: from its lease to its report. It holds a seat while the request is under way, and a claim until the report
 //! is settled, or nobody would take it any more, and this node's machine knows ([`super::unheard`]).
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use campanile_core::attempt::{Holder, Lease, Report, Verdict};
 use campanile_core::command::SettleItem;
@@ -46,7 +47,7 @@ impl Attempt {
         let item = SettleItem { firing: firing.id, attempt: self.lease.attempt, report };
         let under_way = tools.metrics.settling();
         // Across any change of leaders, as long as the lease lasts; after it, the clock has ended the attempt.
-        match tools.intake.settle(item, ends_at.into()).await {
+        match tools.intake.settle(item, ends_at).await {
             Ok(Ok(_)) => {}
             // It was settled before: by this very report, heard twice, or by the end of its lease.
             Ok(Err(refused)) => tracing::debug!(firing = %firing.id, ?refused, "a report came too late"),

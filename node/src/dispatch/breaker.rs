@@ -14,7 +14,8 @@
 //! It reads no clock: `now` is the caller's, and monotonic, so that a wall clock that is set opens and closes nothing.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// So many requests in a row without an answer open the circuit. A host that is restarted loses fewer; one that is gone
 /// reaches it with one backlog.

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use tokio::time::Instant;
 
 use campanile_core::definition::ScheduleName;
 use campanile_core::firing::{Firing, FiringId};

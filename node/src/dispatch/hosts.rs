@@ -1,7 +1,7 @@
 //! The hosts of a desk for people: which requests are under way, and which circuits are not closed.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use tokio::time::Instant;
 
 use campanile_core::time::{Span, Timestamp};
 

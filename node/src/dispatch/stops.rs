@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use campanile_core::firing::{Firing, Phase};
 use campanile_core::id::AttemptNumber;
-use tokio::sync::watch;
+use campanile_raft::runtime::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::desk::Desk;

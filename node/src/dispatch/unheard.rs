@@ -5,7 +5,8 @@
 //! begins nothing before it has caught up with what an earlier process of its may have acted on: so a lease in this
 //! node's name on an attempt that is not under way here was never used.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use campanile_core::attempt::{Holder, Lease};
 use campanile_core::firing::{FiringId, Phase};

@@ -10,7 +10,8 @@ mod output;
 
 use std::error::Error as _;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use campanile_core::attempt::{Lease, MAX_OUTPUT, Report};
 use campanile_core::definition::{ScheduleName, Webhook};

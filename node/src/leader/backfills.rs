@@ -8,6 +8,7 @@
 //! harmless, and another leader goes on from where the machine says. It must not commit what was planned without knowing
 //! the whole past.
 
+use campanile_raft::runtime;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,7 +82,7 @@ impl<O: Office> Backfills<O> {
     async fn plan(&mut self, view: Arc<Machine>, now: Timestamp) -> Result<Vec<StepBackfill>, String> {
         let mut planner = self.planner.take().unwrap_or_else(|| Planner::new(self.options));
         let records = self.records.clone();
-        let planned = tokio::task::spawn_blocking(move || {
+        let planned = runtime::blocking(move || {
             let steps = records.with_past(&view, |past| planner.step_backfills(&view, now, past, AT_ONCE));
             (planner, steps)
         });

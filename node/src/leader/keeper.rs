@@ -9,6 +9,7 @@
 //! this one stopped. It must not read the ledger on a worker of the runtime, and must not drop what is younger than the
 //! retention unless there are more bytes than may be.
 
+use campanile_raft::runtime;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -148,7 +149,7 @@ impl<O: Office> Keeper<O> {
         let missing: Vec<LogIndex> =
             places.iter().filter(|place| !self.bytes_before.contains_key(place)).copied().collect();
         let (ledger, first_too) = (self.ledger.clone(), told.is_none());
-        let read = tokio::task::spawn_blocking(move || measure(&ledger, &missing, first_too)).await;
+        let read = runtime::blocking(move || measure(&ledger, &missing, first_too)).await;
         // A panic there was told by its hook; the next look measures again.
         let (found, began) = read.unwrap_or_else(|_| Ok((Vec::new(), None)))?;
         self.bytes_before.extend(found);

@@ -7,7 +7,8 @@
 //! in the machine decides; so after any failure it plans again from what is applied. It must not send anything.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use campanile_core::command::{Body, Tick};
 use campanile_core::machine::Machine;

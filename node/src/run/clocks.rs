@@ -5,7 +5,8 @@
 //! is given away because a leader that may not decide is no use; it may come back by an election, and is given away again.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use campanile_raft::{Consensus, StampBound};
 use tokio_util::sync::CancellationToken;

@@ -1,5 +1,6 @@
 //! One node from its ports to its end.
 
+use campanile_raft::runtime;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -127,17 +128,17 @@ impl Node {
             }),
         };
         consensus.answer_forwarded(http::forwarded(&app));
-        let api = tokio::spawn(http::serve(api, app, close_api.clone()));
+        let api = runtime::spawn(http::serve(api, app, close_api.clone()));
         let retention = Retention {
             age: config.ledger.retention,
             max_bytes: config.ledger.max_bytes,
             ..Retention::default()
         };
         let duties = Duties { clock, plan, records, retention, metrics };
-        let leader = tokio::spawn(lead(consensus.clone(), duties, stop.clone()));
+        let leader = runtime::spawn(lead(consensus.clone(), duties, stop.clone()));
         let dispatch = dispatch::run(tools.clone(), stop.begin_nothing.clone(), stop.leave.clone());
-        let dispatch = tokio::spawn(dispatch);
-        let watch = tokio::spawn(clocks.watch(Arc::clone(&cluster), stop.leave.clone()));
+        let dispatch = runtime::spawn(dispatch);
+        let watch = runtime::spawn(clocks.watch(Arc::clone(&cluster), stop.leave.clone()));
         tracing::info!(
             node = consensus.node().0,
             incarnation = consensus.incarnation(),

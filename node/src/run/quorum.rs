@@ -8,10 +8,10 @@ use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
 use campanile_core::reply::Reply;
 use campanile_core::time::{Span, Timestamp};
+use campanile_raft::runtime::watch;
 use campanile_raft::{COMMAND_LIMIT, Consensus, ForwardError, Member, MembershipError, Office, ProposeError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::sync::watch;
 
 use super::clocks::Clocks;
 use crate::service::quorum::{ChangeFailure, ClusterStatus, Leader, Plan, Quorum, Undone};

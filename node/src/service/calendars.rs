@@ -1,7 +1,8 @@
 //! Named calendars: put, read, removed; and which instants a change of one would move, told before it is made.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use campanile_core::calendar::Calendar;
 use campanile_core::command::{Body, Condition, DeleteCalendar, PutCalendar};

@@ -7,7 +7,7 @@
 //! ```
 //! Pause and jitter play no part. The work is bounded by instants and by time; `until` says how far it came.
 
-use std::time::Instant;
+use tokio::time::Instant;
 
 use campanile_core::cron::Occurrence;
 use campanile_core::definition::Definition;

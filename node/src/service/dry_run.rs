@@ -1,7 +1,8 @@
 //! What a put would do: everything that the real one checks, and nothing of what it stores.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use campanile_core::command::{Command, Condition, Request};
 use campanile_core::definition::{Definition, ScheduleName};

@@ -4,7 +4,8 @@
 //! The judgement is by the view of the moment. What the log refuses after all (a race, a calendar or a secret that has
 //! gone, a circle of schedules that follow each other), it refuses by itself.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use campanile_core::definition::{Action, Definition, Target};
 use campanile_core::machine::Machine;

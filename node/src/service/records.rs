@@ -20,6 +20,7 @@ pub mod sieve;
 mod since;
 mod story;
 
+use campanile_raft::runtime;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -163,7 +164,7 @@ impl Records {
         work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let records = self.clone();
-        tokio::task::spawn_blocking(move || work(&records))
+        runtime::blocking(move || work(&records))
             .await
             .unwrap_or_else(|_| Err(Problem::new(Code::Internal, "reading the records panicked")))
     }

@@ -3,7 +3,8 @@
 //! Zones and cron are evaluated here by this node's own data; what the cluster decided stands in `next_at` and the mark.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use campanile_core::definition::Definition;
 use campanile_core::english;

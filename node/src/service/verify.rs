@@ -1,9 +1,10 @@
 //! Verifications of this node's own ledger: one at a time, beside everything else, and over when nobody waits for it.
 
+use campanile_raft::runtime;
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio::task::JoinHandle;
+use campanile_raft::runtime::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Service;
@@ -29,7 +30,7 @@ impl Default for Place {
 pub struct Verification {
     node: u64,
     progress: watch::Receiver<Progress>,
-    pass: JoinHandle<Result<Found, Ended>>,
+    pass: runtime::Blocking<Result<Found, Ended>>,
     _stop: DropGuard,
 }
 
@@ -47,9 +48,8 @@ impl Service {
         let stop = self.stopping.child_token();
         let (tell, progress) = watch::channel(Progress::default());
         let stopped = stop.clone();
-        let pass = tokio::task::spawn_blocking(move || {
-            run(&place, || OfLedger::now(ledger.clone()), &asked, &tell, &stopped)
-        });
+        let pass =
+            runtime::blocking(move || run(&place, || OfLedger::now(ledger.clone()), &asked, &tell, &stopped));
         Ok(Verification { node: self.quorum.node().0, progress, pass, _stop: stop.drop_guard() })
     }
 }

@@ -3,6 +3,7 @@
 //! At most [`UNDER_WAY`] at once: while they are, what comes meanwhile grows into the next batch, so that a busy node makes
 //! few large entries and a quiet one waits for nothing.
 
+use campanile_raft::runtime;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,7 +44,7 @@ pub(super) async fn run(quorum: Arc<dyn Quorum>, clock: Clock, mut asks: mpsc::R
             }
         }
         let (quorum, clock) = (Arc::clone(&quorum), Arc::clone(&clock));
-        carried.spawn(async move {
+        runtime::spawn_on(&carried, async move {
             carry(&*quorum, &clock, batch).await;
             drop(place);
         });

@@ -11,7 +11,7 @@ use campanile_core::id::{Epoch, LogIndex, NodeId, Term};
 use campanile_core::machine::Machine;
 use campanile_core::reply::Reply;
 use campanile_core::time::Timestamp;
-use tokio::sync::watch;
+use campanile_raft::runtime::watch;
 
 /// The machine after each entry, and everything that it said.
 pub(crate) struct Log {

@@ -14,9 +14,9 @@ use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
 use campanile_core::reply::Reply;
 use campanile_core::time::Timestamp;
+use campanile_raft::runtime::watch;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::sync::watch;
 
 use super::local::{Local, Log, take_one};
 

@@ -22,9 +22,9 @@ use campanile_core::plan::{Options, Planner, Wanted};
 use campanile_core::reply::Reply;
 use campanile_core::spec::Spec;
 use campanile_core::time::{Span, Timestamp};
+use campanile_raft::runtime::watch;
 use campanile_storage::history::{History, Indexer};
 use campanile_storage::ledger::{self, Ledger};
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 

@@ -1,6 +1,6 @@
 //! Which format level every member of the cluster reads.
 
-use std::time::Instant;
+use tokio::time::Instant;
 
 use campanile_core::format::FormatLevel;
 use campanile_core::id::NodeId;

@@ -72,7 +72,7 @@ pub(super) fn of(inner: &Inner) -> ClusterStatus {
     // Cloned, not held: openraft publishes through the same lock.
     let metrics = inner.raft.metrics().borrow_watched().clone();
     let (clocks, zones) = (inner.chancery.stamps.clocks.all(), inner.zones.all());
-    let (wall, moment) = ((inner.options.clock)(), std::time::Instant::now());
+    let (wall, moment) = ((inner.options.clock)(), tokio::time::Instant::now());
     let last_log = metrics.last_log_index.unwrap_or_default();
     let membership = metrics.membership_config.membership();
     let voters: Vec<u64> = membership.voter_ids().collect();

@@ -3,6 +3,7 @@
 //! A damaged directory, and one whose ledger is not that of the others, is moved aside and never written to again. Must not
 //! start with less than was promised.
 
+use crate::runtime;
 use std::path::PathBuf;
 
 use campanile_storage::Trouble;
@@ -61,7 +62,7 @@ async fn recall(options: &Options) -> Result<Option<(Identity, Stores)>, StartEr
 
 async fn open(options: &Options) -> Result<Stores, StartError> {
     let options = options.clone();
-    let opened = tokio::task::spawn_blocking(move || Stores::open(&options)).await;
+    let opened = runtime::blocking(move || Stores::open(&options)).await;
     Ok(opened.map_err(|error| StartError::Consensus(error.to_string()))??)
 }
 

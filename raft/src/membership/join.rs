@@ -12,12 +12,12 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use crate::runtime::Runtime;
 use campanile_core::command::{AdmitNode, Body, Request};
 use campanile_core::reply::Reply;
 use openraft::ChangeMembers;
 use openraft::async_runtime::WatchReceiver;
 use openraft::metrics::RaftMetrics;
-use openraft_rt_tokio::TokioRuntime;
 
 use super::{ASK_EVERY, Entrance, found, own_peer};
 use crate::consensus::Inner;
@@ -192,7 +192,7 @@ async fn step(inner: &Inner, node: u64, peer: Peer) -> Result<JoinAnswer, String
     }
 }
 
-fn caught_up(metrics: &RaftMetrics<Types<TokioRuntime>>, node: u64) -> bool {
+fn caught_up(metrics: &RaftMetrics<Types<Runtime>>, node: u64) -> bool {
     let matched = metrics.replication.as_ref().and_then(|matched| matched.get(&node).copied().flatten());
     let last = metrics.last_log_index.unwrap_or_default();
     matched.is_some_and(|matched| matched.index + CAUGHT_UP >= last)

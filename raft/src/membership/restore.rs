@@ -5,6 +5,7 @@
 //! two of them fire the same schedules.
 
 use super::{Entrance, StartError, found};
+use crate::runtime;
 use crate::seed::{self, Unfit};
 
 /// Makes the data of this node from the staged backup, when there is one.
@@ -18,7 +19,7 @@ pub(super) async fn settle(entrance: &Entrance) -> Result<(), StartError> {
     }
     tracing::info!(file = %staged.display(), "founding the cluster on a backup");
     let options = entrance.options.clone();
-    let planted = tokio::task::spawn_blocking(move || seed::plant(&options, &staged)).await;
+    let planted = runtime::blocking(move || seed::plant(&options, &staged)).await;
     let planted =
         planted.map_err(|error| StartError::Consensus(error.to_string()))?.map_err(|error| unfit(&error))?;
     tracing::info!(

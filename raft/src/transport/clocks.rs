@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use campanile_core::id::NodeId;
 use campanile_core::time::{Span, Timestamp};

@@ -4,11 +4,14 @@
 //! node has found out who it is, only `hello` is answered, and before its disk is read not even that: a node that says
 //! "I know of no cluster" before it has looked would let a stranger found a second one.
 
+use crate::runtime;
 use std::future::Future;
 use std::io;
 use std::sync::{Arc, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
+use crate::runtime::Runtime;
 use bytes::Bytes;
 use campanile_core::format::FormatLevel;
 use campanile_core::id::Term;
@@ -22,7 +25,6 @@ use openraft::async_runtime::WatchReceiver;
 use openraft::raft::AppendEntriesResponse;
 use openraft::type_config::alias::SnapshotOf;
 use openraft::{Raft, ReadPolicy};
-use openraft_rt_tokio::TokioRuntime;
 use tokio::sync::Mutex;
 
 use super::clocks::WallClock;
@@ -37,9 +39,9 @@ use crate::reign::Reign;
 use crate::types::{Peer, Types};
 use crate::view::View;
 
-type C = Types<TokioRuntime>;
+type C = Types<Runtime>;
 /// openraft as this room runs it.
-pub type Node = Raft<C, Applier<TokioRuntime>>;
+pub type Node = Raft<C, Applier<Runtime>>;
 /// Answers the forwarded requests of other nodes.
 pub type ForwardHandler = Arc<dyn Fn(Bytes) -> BoxFuture<'static, Bytes> + Send + Sync>;
 /// Answers those who want in.
@@ -235,13 +237,13 @@ impl Doors {
 
     async fn ledger_end(&self, call: EndCall) -> Result<Bytes, Closed> {
         let reader = self.inside()?.site.reader();
-        let read = tokio::task::spawn_blocking(move || ends::answer(&reader, call)).await;
+        let read = runtime::blocking(move || ends::answer(&reader, call)).await;
         let answer = read.map_err(|error| Closed::failed(&error))?.map_err(|error| Closed::failed(&error))?;
         Ok(message::encode(&answer))
     }
 
     async fn append(&self, body: Bytes) -> Result<Bytes, Closed> {
-        let request = message::append::<TokioRuntime>(body)?;
+        let request = message::append::<Runtime>(body)?;
         let (inside, heard, term) = (self.inside()?, Instant::now(), Term(request.vote.leader_id.term));
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(heard);
         let answer = asked(inside.raft.append_entries(request)).await?;
@@ -253,17 +255,17 @@ impl Doors {
     }
 
     async fn vote(&self, body: &[u8]) -> Result<Bytes, Closed> {
-        let request = message::vote::<TokioRuntime>(body)?;
+        let request = message::vote::<Runtime>(body)?;
         Ok(message::vote_answer_bytes(&asked(self.raft()?.vote(request)).await?))
     }
 
     async fn pre_vote(&self, body: &[u8]) -> Result<Bytes, Closed> {
-        let request = message::vote::<TokioRuntime>(body)?;
+        let request = message::vote::<Runtime>(body)?;
         Ok(message::vote_answer_bytes(&asked(self.raft()?.pre_vote(request)).await?))
     }
 
     async fn transfer(&self, body: &[u8]) -> Result<Bytes, Closed> {
-        let request = message::transfer::<TokioRuntime>(body)?;
+        let request = message::transfer::<Runtime>(body)?;
         Ok(message::transfer_answer_bytes(&asked(self.raft()?.handle_transfer_leader(request)).await?))
     }
 

@@ -7,6 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::runtime::Runtime;
 use openraft::errors::{NetworkError, RPCError, ReplicationClosed, StreamingError, Timeout, Unreachable};
 use openraft::network::RPCOption;
 use openraft::raft::{
@@ -15,14 +16,13 @@ use openraft::raft::{
 };
 use openraft::type_config::alias::SnapshotOf;
 use openraft::{OptionalSend, RPCTypes, RaftNetworkFactory, RaftNetworkV2};
-use openraft_rt_tokio::TokioRuntime;
 
 use super::dialer::{CallError, Dialer, Target};
 use super::{Purpose, message, path, shipment};
 use crate::image::Parcel;
 use crate::types::{Peer, Types, Vote};
 
-type C = Types<TokioRuntime>;
+type C = Types<Runtime>;
 
 /// Makes links.
 #[derive(Debug, Clone)]
@@ -155,6 +155,7 @@ impl RaftNetworkV2<C> for Link {
         let sent = self.links.dialer.send(&self.target, Purpose::Snapshot, path::SNAPSHOT, body);
         let ttl = option.soft_ttl();
         let answer = tokio::select! {
+            biased;
             closed = cancel => return Err(closed.into()),
             answer = tokio::time::timeout(ttl, sent) => answer,
         };

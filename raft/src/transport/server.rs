@@ -3,6 +3,7 @@
 //! Must not know a path or a message; [`super::doors`] does. A stopped server drops its connections at once: a node that
 //! leaves must not answer with half of itself.
 
+use crate::runtime;
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
@@ -37,9 +38,10 @@ where
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     while let Some((stream, permit)) = accept(&listener, &room, &stop).await {
         let (handle, stop) = (Arc::clone(&handle), stop.clone());
-        tasks.spawn(async move {
+        runtime::spawn_on(&tasks, async move {
             let _permit = permit;
             tokio::select! {
+                biased;
                 () = stop.cancelled() => {}
                 () = converse(stream, handle) => {}
             }
@@ -60,6 +62,7 @@ async fn accept(
             (listener.accept().await, permit)
         };
         let (accepted, permit) = tokio::select! {
+            biased;
             () = stop.cancelled() => return None,
             accepted = accepted => accepted,
         };

@@ -10,16 +10,17 @@
 //! Files are read and written on blocking threads, with a few pieces in flight: an image of any size takes no more memory
 //! here than its encoded self once. Each row's running hash is checked again as it is taken in.
 
+use crate::runtime;
 use std::io::{self, BufWriter, Read, Write};
 use std::time::Duration;
 
+use crate::runtime::Runtime;
 use bytes::Bytes;
 use campanile_storage::codec::Kind;
 use campanile_storage::ledger::{Head, Position, Row};
 use futures_util::stream::{self, StreamExt};
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Frame, Incoming as Received};
-use openraft_rt_tokio::TokioRuntime;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
@@ -31,7 +32,7 @@ use crate::image::{Covered, CoveredForm, Incoming, Outgoing, Parcel, Site};
 use crate::types::{Types, Vote};
 
 /// The state machine's snapshot data rides on this runtime's types.
-pub type C = Types<TokioRuntime>;
+pub type C = Types<Runtime>;
 
 /// A piece on the wire.
 const PIECE: usize = 256 << 10;
@@ -61,7 +62,7 @@ struct ShipmentHead {
 #[must_use]
 pub fn body(vote: Vote, parcel: Parcel) -> Body {
     let (pieces, received) = mpsc::channel(IN_FLIGHT);
-    tokio::task::spawn_blocking(move || {
+    runtime::blocking(move || {
         let failed = match parcel {
             Parcel::Outgoing(outgoing) => ship(vote, &outgoing, Pieces(pieces.clone())),
             Parcel::Incoming(_) => Err(io::Error::other("an image that is being installed cannot be sent")),
@@ -126,7 +127,7 @@ fn ship_row(out: &mut impl Write, row: &Row) -> io::Result<()> {
 /// When it breaks off, takes too long, fails a check, or the disk fails.
 pub async fn take_in(body: Received, site: Site) -> io::Result<(Vote, Incoming)> {
     let (pieces, received) = mpsc::channel(IN_FLIGHT);
-    let unpacking = tokio::task::spawn_blocking(move || unpack(&mut Arriving::new(received), &site));
+    let unpacking = runtime::blocking(move || unpack(&mut Arriving::new(received), &site));
     let mut body = body.into_data_stream();
     loop {
         let piece = tokio::time::timeout(PIECE_PATIENCE, body.next()).await;

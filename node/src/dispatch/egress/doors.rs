@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use futures_util::future::join_all;
 use url::{Host, Url};

@@ -1,9 +1,10 @@
 //! When what stands is told again, and what goes: over a ledger of given size and age, without a cluster.
 
 #![allow(clippy::unwrap_used)]
+use campanile_raft::runtime;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use tokio::time::Instant;
 
 use campanile_core::command::{AdmitNode, Command, LeaderEpoch, Request};
 use campanile_core::event::LedgerEnd;
@@ -126,7 +127,7 @@ fn quick() -> Retention {
 async fn until(desk: &Desk, retention: Retention, done: impl Fn(&Desk) -> bool) {
     let stop = CancellationToken::new();
     let keeper = Keeper::new(desk.clone(), Clock::system(), desk.reader(), retention);
-    let keeper = tokio::spawn(keeper.run(stop.clone()));
+    let keeper = runtime::spawn(keeper.run(stop.clone()));
     let started = Instant::now();
     while !done(desk) {
         assert!(started.elapsed() < Duration::from_secs(60), "it took too long: {:?}", desk.keeping());

@@ -5,6 +5,7 @@
 //! left, as every answer does: a file of dropped rows stands longer at one node than at another. An export that fails on the
 //! way breaks off, and lacks the end by which a reader knows that it is whole.
 
+use campanile_raft::runtime;
 use std::io::{Error, ErrorKind, Result as IoResult, Write};
 use std::sync::Arc;
 
@@ -58,7 +59,7 @@ impl Service {
         let note = self.note(scan.end());
         let (sender, pieces) = mpsc::channel(WAITING);
         // It ends with the last piece, or when nobody takes them any more.
-        tokio::task::spawn_blocking(move || {
+        runtime::blocking(move || {
             let _place = place;
             let mut pipe = Pipe { pieces: sender, gathered: Vec::new() };
             if let Err(why) = write(scan, &mut pipe, note) {

@@ -2,7 +2,8 @@
 //!
 //! Bounded by the number of schedules, by the instants that are walked through, and by time.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 use campanile_core::id::Uid;
 use campanile_core::machine::Machine;

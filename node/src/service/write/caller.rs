@@ -3,6 +3,7 @@
 use campanile_core::command::{Request, RequestKey};
 use campanile_core::reply::Fingerprint;
 use campanile_core::time::Span;
+use campanile_raft::runtime;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
@@ -61,8 +62,7 @@ impl Key {
     /// 128 random bits: two requests of this cluster do not meet.
     fn draw() -> Self {
         let mut bits = [0u8; 16];
-        // Without randomness a key could not be told from another's; the operating system does not fail here.
-        getrandom::fill(&mut bits).expect("the operating system gives random bits");
+        runtime::fill(&mut bits);
         Self::Own(bits.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
     }
 }
