@@ -153,7 +153,7 @@ impl Stage {
         let mut changes = self.log.changes();
         in_time(async {
             loop {
-                changes.mark_unchanged();
+                changes.borrow_and_update();
                 let events = self.log.events();
                 if wanted(&events) {
                     return events;
