@@ -60,7 +60,8 @@ test: check
 
 bench:
 	@echo "Building the release binaries (some minutes the first time) ..."
-	@$(CARGO) build --release --locked -p campanile -p campanile-cluster-tests --bin campanile --bin bench
+	@$(CARGO) build --release --locked -p campanile --bin campanile
+	@$(CARGO) build --release --locked -p campanile-cluster-tests --no-default-features --bin bench
 	target/release/bench
 
 # Model runs: replicas of the machine in one thread, fed from one log in random cuts, compared bit by bit. The simulation of

@@ -43,3 +43,6 @@ pub mod proof;
 pub mod judge;
 
 pub mod trial;
+
+#[cfg(feature = "sim")]
+pub mod sim;

@@ -1,0 +1,5 @@
+//! A cluster under a seed: real consensus, machine, ticker, dispatcher and API in one thread, over a network, disks and
+//! clocks that are values. What it does and what it finds is told in `docs/simulation.md`.
+
+pub mod invariants;
+pub mod story;
