@@ -39,7 +39,7 @@ pub use consensus::{
 };
 pub use membership::StartError;
 pub use office::{COMMAND_LIMIT, Office, Pending, ProposeError};
-pub use settings::{LogOpener, Options};
+pub use settings::{LogOpener, LogStarter, Options};
 pub use stamp::StampBound;
 pub use transport::clocks::{PeerClock, WallClock};
 pub use transport::doors::ForwardHandler;

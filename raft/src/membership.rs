@@ -28,7 +28,6 @@ use campanile_storage::Trouble;
 use campanile_storage::log::Log;
 use openraft::Raft;
 use openraft::async_runtime::Instant as _;
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -55,7 +54,7 @@ use crate::transport::ends;
 use crate::transport::formats::Formats;
 use crate::transport::guard::Guard;
 use crate::transport::link::Links;
-use crate::transport::server;
+use crate::transport::network::{Handler, Listener};
 use crate::transport::zones::Zones;
 use crate::types::Peer;
 use crate::view::View;
@@ -113,12 +112,12 @@ impl Consensus {
     ///
     /// # Errors
     /// As [`StartError`] tells apart.
-    pub async fn start(options: Options, listener: TcpListener) -> Result<Self, StartError> {
+    pub async fn start(options: Options, listener: impl Listener) -> Result<Self, StartError> {
         // Boxed: openraft's start is a future of 16 KiB, which callers should not have to carry.
-        Box::pin(Self::enter(options, listener)).await
+        Box::pin(Self::enter(options, Box::new(listener))).await
     }
 
-    async fn enter(options: Options, listener: TcpListener) -> Result<Self, StartError> {
+    async fn enter(options: Options, listener: Box<dyn Listener>) -> Result<Self, StartError> {
         let place = place(&options)?;
         let config = options.config().map_err(|error| StartError::Configuration(error.to_string()))?;
         let (entrance, stop, tasks) = open_doors(options, listener);
@@ -147,21 +146,22 @@ fn place(options: &Options) -> Result<usize, StartError> {
 }
 
 /// Opens the doors, all of them closed.
-fn open_doors(options: Options, listener: TcpListener) -> (Entrance, CancellationToken, TaskTracker) {
+fn open_doors(options: Options, listener: Box<dyn Listener>) -> (Entrance, CancellationToken, TaskTracker) {
     let guard = Arc::new(Guard::new(options.cluster.clone(), options.secret.clone()));
     let (clock, tz) = (Arc::clone(&options.clock), options.tz_data.as_deref());
     let doors = Arc::new(Doors::new(Arc::clone(&guard), clock, tz, own_peer(&options)));
     let (clocks, zones) = (Arc::new(Clocks::default()), Arc::new(Zones::default()));
     let formats = Arc::new(Formats::default());
     let told = (Arc::clone(&clocks), Arc::clone(&zones), Arc::clone(&formats));
-    let dialer = Arc::new(Dialer::new(Arc::clone(&guard), told.0, told.1, told.2));
+    let dialer =
+        Arc::new(Dialer::new(Arc::clone(&options.network), Arc::clone(&guard), told.0, told.1, told.2));
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let asked = Arc::clone(&doors);
-    let answer = move |request| {
+    let answer: Handler = Arc::new(move |request| {
         let doors = Arc::clone(&asked);
-        async move { doors.answer(request).await }
-    };
-    runtime::spawn_on(&tasks, server::serve(listener, answer, stop.clone()));
+        Box::pin(async move { doors.answer(request).await })
+    });
+    runtime::spawn_on(&tasks, listener.serve(answer, stop.clone()));
     (Entrance { options, guard, doors, dialer, clocks, zones, formats }, stop, tasks)
 }
 

@@ -9,15 +9,19 @@ use std::time::Duration;
 
 use campanile_storage::Trouble;
 use campanile_storage::ledger::Options as LedgerOptions;
-use campanile_storage::log::{LogStore, SledLog};
+use campanile_storage::log::{Log, LogStore, SledLog};
 use openraft::{Config, ConfigError, SnapshotPolicy, StepDownPolicy};
 
 use crate::stamp::StampBound;
 use crate::transport::clocks::WallClock;
 use crate::transport::guard::Secret;
+use crate::transport::lanes::Lanes;
+use crate::transport::network::Network;
 
 /// Opens the log's store in a directory.
 pub type LogOpener = Arc<dyn Fn(&Path) -> Result<Box<dyn LogStore>, Trouble> + Send + Sync>;
+/// Starts a log over its store: with a thread that writes, or with whatever a simulation writes by.
+pub type LogStarter = Arc<dyn Fn(Box<dyn LogStore>) -> Result<Log, Trouble> + Send + Sync>;
 
 /// What a node is told when it starts. Its id is not among it: that is found on its disk, or given by the cluster.
 #[derive(Clone)]
@@ -58,6 +62,10 @@ pub struct Options {
     pub ledger: LedgerOptions,
     /// Opens the log.
     pub open_log: LogOpener,
+    /// Starts it.
+    pub start_log: LogStarter,
+    /// The way to peers.
+    pub network: Arc<dyn Network>,
 }
 
 impl Options {
@@ -85,6 +93,8 @@ impl Options {
             in_flight: 1_024,
             ledger: LedgerOptions::default(),
             open_log: Arc::new(|dir| Ok(Box::new(SledLog::open(dir)?))),
+            start_log: Arc::new(Log::open),
+            network: Arc::new(Lanes::default()),
         }
     }
 

@@ -60,7 +60,7 @@ impl Stores {
         std::fs::create_dir_all(&log_dir).map_err(|error| Trouble::while_opening(&log_dir, error))?;
         let images = Images::open(&images_dir)?;
         let (machine, covered) = newest(&images, &images_dir)?;
-        let log = Log::open((options.open_log)(&log_dir)?)?;
+        let log = (options.start_log)((options.open_log)(&log_dir)?)?;
         reaches(&log, &covered, log_dir)?;
         let ledger = Ledger::open_at(&ledger_dir, options.ledger, &covered.ledger)?;
         let known = covered.last.map(|_| covered.clone());

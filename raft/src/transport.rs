@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Link (openraft's network)  --+
-//!   Dialer::hello, join, …     --+--> Lane (one connection) ==HTTP/2==> Server -> guard -> Doors -> openraft, callbacks
+//!   Dialer::hello, join, …     --+--> Network (lanes ==HTTP/2==> server) -> guard -> Doors -> openraft, callbacks
 //! ```
 //! Must not decide anything about the cluster: it carries questions and answers, checks who asks, and gives up in time.
 //!
@@ -16,8 +16,10 @@ pub mod doors;
 pub mod ends;
 pub mod formats;
 pub mod guard;
+pub mod lanes;
 pub mod link;
 pub mod message;
+pub mod network;
 pub mod server;
 pub mod shipment;
 pub mod zones;

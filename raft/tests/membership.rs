@@ -13,6 +13,7 @@ use campanile_core::reply::Reply;
 use campanile_raft::transport::clocks::Clocks;
 use campanile_raft::transport::dialer::{CallError, Dialer, Target};
 use campanile_raft::transport::guard::{ANYBODY, Guard};
+use campanile_raft::transport::lanes::Lanes;
 use campanile_raft::transport::message::{self, Hello};
 use campanile_raft::transport::zones::Zones;
 use campanile_raft::transport::{Purpose, path};
@@ -51,7 +52,13 @@ async fn purged_beyond(cluster: &Cluster, index: LogIndex) {
 
 fn dialer(cluster: &str, secret: &str) -> Dialer {
     let guard = Arc::new(Guard::new(cluster.into(), Some(Secret::new(secret))));
-    Dialer::new(guard, Arc::new(Clocks::default()), Arc::new(Zones::default()), Arc::default())
+    Dialer::new(
+        Arc::new(Lanes::default()),
+        guard,
+        Arc::new(Clocks::default()),
+        Arc::new(Zones::default()),
+        Arc::default(),
+    )
 }
 
 async fn hello(dialer: &Dialer, address: &str, node: u64) -> Result<Hello, CallError> {

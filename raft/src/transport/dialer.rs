@@ -1,11 +1,9 @@
-//! Asking a peer: one pooled connection per address and purpose, a deadline on every question.
+//! Asking a peer, with a deadline on every question.
 //!
 //! Must not retry: openraft and the callers know better what a second question would mean. What was certainly never sent
 //! is told apart from what may have been acted upon.
 
-use std::collections::HashMap;
-use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -13,23 +11,15 @@ use bytes::Bytes;
 use campanile_core::format::FormatLevel;
 use campanile_core::id::NodeId;
 use campanile_core::time::Timestamp;
-use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use super::clocks::Clocks;
 use super::formats::Formats;
 use super::guard::{self, Guard};
+use super::network::{Body, Network};
 use super::zones::Zones;
-use super::{BODY_LIMIT, KEEP_ALIVE, Purpose};
-
-/// The body of a request.
-pub type Body = UnsyncBoxBody<Bytes, io::Error>;
-type Lane = Client<HttpConnector, Body>;
+use super::{BODY_LIMIT, Purpose};
 
 /// Whom to ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,20 +77,26 @@ impl CallError {
     }
 }
 
-/// Asks peers. Cheap to share; connections are made when they are first needed.
+/// Asks peers. Cheap to share.
 pub struct Dialer {
+    network: Arc<dyn Network>,
     guard: Arc<Guard>,
     clocks: Arc<Clocks>,
     zones: Arc<Zones>,
     formats: Arc<Formats>,
-    lanes: Mutex<HashMap<(String, Purpose), Lane>>,
 }
 
 impl Dialer {
     /// For a node that speaks as `guard` says. What answers say of their nodes is noted in the other three.
     #[must_use]
-    pub fn new(guard: Arc<Guard>, clocks: Arc<Clocks>, zones: Arc<Zones>, formats: Arc<Formats>) -> Self {
-        Self { guard, clocks, zones, formats, lanes: Mutex::default() }
+    pub fn new(
+        network: Arc<dyn Network>,
+        guard: Arc<Guard>,
+        clocks: Arc<Clocks>,
+        zones: Arc<Zones>,
+        formats: Arc<Formats>,
+    ) -> Self {
+        Self { network, guard, clocks, zones, formats }
     }
 
     /// Asks and waits for the whole answer, for at most `ttl`.
@@ -141,12 +137,9 @@ impl Dialer {
             .body(body)
             .map_err(|error| CallError::Unreachable { address: address.clone(), why: error.to_string() })?;
         let started = Instant::now();
-        let response = self.lane(address, purpose).request(request).await.map_err(|error| {
-            let why = chain(&error);
-            match error.is_connect() {
-                true => CallError::Unreachable { address: address.clone(), why },
-                false => broken(why),
-            }
+        let response = self.network.send(address, purpose, request).await.map_err(|cut| match cut.sent {
+            true => broken(cut.why),
+            false => CallError::Unreachable { address: address.clone(), why: cut.why },
         })?;
         self.note(&response, started);
         let status = response.status();
@@ -163,7 +156,7 @@ impl Dialer {
         }
     }
 
-    fn note(&self, response: &Response<Incoming>, started: Instant) {
+    fn note(&self, response: &Response<Body>, started: Instant) {
         let received = Instant::now();
         let headers = response.headers();
         let node = guard::number(headers, &guard::NODE).filter(|node| *node != guard::ANYBODY);
@@ -181,45 +174,10 @@ impl Dialer {
             self.formats.note_written(FormatLevel(level));
         }
     }
-
-    fn lane(&self, address: &str, purpose: Purpose) -> Lane {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        lanes.entry((address.to_owned(), purpose)).or_insert_with(lane).clone()
-    }
 }
 
 impl std::fmt::Debug for Dialer {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Dialer").field("guard", &self.guard).finish_non_exhaustive()
     }
-}
-
-/// One connection, made on demand.
-fn lane() -> Lane {
-    let mut connector = HttpConnector::new();
-    // Appends and heartbeats are small and each one is waited for.
-    connector.set_nodelay(true);
-    connector.set_connect_timeout(Some(KEEP_ALIVE));
-    Client::builder(TokioExecutor::new())
-        .timer(TokioTimer::new())
-        .pool_timer(TokioTimer::new())
-        .http2_only(true)
-        // A window of one append: the default of 64 KiB would cost a round trip every 64 KiB.
-        .http2_initial_stream_window_size(1 << 20)
-        .http2_initial_connection_window_size(2 << 20)
-        .http2_keep_alive_interval(KEEP_ALIVE)
-        .http2_keep_alive_timeout(KEEP_ALIVE)
-        .http2_keep_alive_while_idle(true)
-        .build(connector)
-}
-
-/// An error with what caused it, since hyper's outermost message says little.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

@@ -18,7 +18,6 @@ use campanile_core::id::Term;
 use campanile_storage::CodecError;
 use futures_util::future::BoxFuture;
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
 use hyper::header::HeaderValue;
 use hyper::{Request, Response, StatusCode};
 use openraft::async_runtime::WatchReceiver;
@@ -31,7 +30,7 @@ use super::clocks::WallClock;
 use super::ends::{self, EndCall};
 use super::guard::{self, Guard};
 use super::message::{self, Hello, JoinAnswer, JoinCall, MemberForm, ReadIndexAnswer};
-use super::server::Answer;
+use super::network::{Answer, Body};
 use super::{BODY_LIMIT, path, shipment};
 use crate::apply::Applier;
 use crate::image::{Parcel, Site};
@@ -134,7 +133,7 @@ impl Doors {
     }
 
     /// Answers one request.
-    pub async fn answer(&self, request: Request<Incoming>) -> Answer {
+    pub async fn answer(&self, request: Request<Body>) -> Answer {
         let answered = match self.guard.admit(request.headers()) {
             Ok(_) => tokio::time::timeout(self.patience(request.uri().path()), self.enter(request))
                 .await
@@ -167,7 +166,7 @@ impl Doors {
         }
     }
 
-    async fn enter(&self, request: Request<Incoming>) -> Result<Bytes, Closed> {
+    async fn enter(&self, request: Request<Body>) -> Result<Bytes, Closed> {
         let door = request.uri().path().to_owned();
         if door == path::SNAPSHOT {
             return self.snapshot(request.into_body()).await;
@@ -270,7 +269,7 @@ impl Doors {
     }
 
     /// One image at a time: a second one would throw the first away in the middle.
-    async fn snapshot(&self, body: Incoming) -> Result<Bytes, Closed> {
+    async fn snapshot(&self, body: Body) -> Result<Bytes, Closed> {
         let inside = self.inside()?;
         let _alone = self
             .installing

@@ -5,36 +5,35 @@
 
 use crate::runtime;
 use std::convert::Infallible;
-use std::future::Future;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http_body_util::Full;
+use futures_util::future::BoxFuture;
+use http_body_util::BodyExt;
+use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::network::{Handler, Listener};
 use super::{BODY_LIMIT, KEEP_ALIVE};
 
 /// How many connections are open at once, at most. Five for each peer are in use; what is beyond waits to be accepted.
 const CONNECTIONS: usize = 1_024;
 
-/// A whole answer.
-pub type Answer = Response<Full<Bytes>>;
+impl Listener for TcpListener {
+    /// Every connection is dropped at `stop`, and their tasks are waited for.
+    fn serve(self: Box<Self>, answer: Handler, stop: CancellationToken) -> BoxFuture<'static, ()> {
+        Box::pin(serve(*self, answer, stop))
+    }
+}
 
-/// Serves until `stop`, then drops every connection and waits for their tasks.
-pub async fn serve<H, F>(listener: TcpListener, handle: H, stop: CancellationToken)
-where
-    H: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
-    F: Future<Output = Answer> + Send + 'static,
-{
-    let (handle, tasks) = (Arc::new(handle), TaskTracker::new());
+async fn serve(listener: TcpListener, handle: Handler, stop: CancellationToken) {
+    let tasks = TaskTracker::new();
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     while let Some((stream, permit)) = accept(&listener, &room, &stop).await {
         let (handle, stop) = (Arc::clone(&handle), stop.clone());
@@ -77,15 +76,11 @@ async fn accept(
     }
 }
 
-async fn converse<H, F>(stream: TcpStream, handle: Arc<H>)
-where
-    H: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
-    F: Future<Output = Answer> + Send + 'static,
-{
+async fn converse(stream: TcpStream, handle: Handler) {
     // Fails on a connection that is already gone, which the next line finds out as well.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| {
-        let answer = handle(request);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let answer = handle(request.map(|body| body.map_err(std::io::Error::other).boxed_unsync()));
         async move { Ok::<_, Infallible>(answer.await) }
     });
     let served = http2::Builder::new(TokioExecutor::new())

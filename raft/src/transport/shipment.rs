@@ -10,23 +10,22 @@
 //! Files are read and written on blocking threads, with a few pieces in flight: an image of any size takes no more memory
 //! here than its encoded self once. Each row's running hash is checked again as it is taken in.
 
-use crate::runtime;
+use crate::runtime::{self, Process, Runtime};
 use std::io::{self, BufWriter, Read, Write};
 use std::time::Duration;
 
-use crate::runtime::Runtime;
 use bytes::Bytes;
 use campanile_storage::codec::Kind;
 use campanile_storage::ledger::{Head, Position, Row};
 use futures_util::stream::{self, StreamExt};
 use http_body_util::{BodyExt, StreamBody};
-use hyper::body::{Frame, Incoming as Received};
+use hyper::body::Frame;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
-use super::dialer::Body;
 use super::message;
+use super::network::Body;
 use crate::format::VoteForm;
 use crate::image::{Covered, CoveredForm, Incoming, Outgoing, Parcel, Site};
 use crate::types::{Types, Vote};
@@ -50,6 +49,9 @@ const IMAGE: u8 = 1;
 const ROW: u8 = 2;
 const END: u8 = 3;
 
+/// A piece on its way between a file and a socket, or why there is none.
+type Piece = Result<Bytes, io::Error>;
+
 /// What comes first.
 #[derive(Debug, Serialize, Deserialize)]
 struct ShipmentHead {
@@ -61,7 +63,7 @@ struct ShipmentHead {
 /// The body that carries a parcel.
 #[must_use]
 pub fn body(vote: Vote, parcel: Parcel) -> Body {
-    let (pieces, received) = mpsc::channel(IN_FLIGHT);
+    let (pieces, received) = mpsc::channel(in_flight());
     runtime::blocking(move || {
         let failed = match parcel {
             Parcel::Outgoing(outgoing) => ship(vote, &outgoing, Pieces(pieces.clone())),
@@ -70,11 +72,11 @@ pub fn body(vote: Vote, parcel: Parcel) -> Body {
         if let Err(error) = failed {
             tracing::warn!(%error, "cannot ship an image");
             // The receiver may be gone, which is often why shipping failed.
-            let _ = pieces.blocking_send(Err(error));
+            let _ = hand_over(&pieces, Err(error));
         }
     });
     let frames = stream::unfold(received, |mut pieces| async move {
-        let piece: Result<Bytes, io::Error> = pieces.recv().await?;
+        let piece: Piece = pieces.recv().await?;
         Some((piece.map(Frame::data), pieces))
     });
     StreamBody::new(frames).boxed_unsync()
@@ -125,9 +127,14 @@ fn ship_row(out: &mut impl Write, row: &Row) -> io::Result<()> {
 ///
 /// # Errors
 /// When it breaks off, takes too long, fails a check, or the disk fails.
-pub async fn take_in(body: Received, site: Site) -> io::Result<(Vote, Incoming)> {
-    let (pieces, received) = mpsc::channel(IN_FLIGHT);
-    let unpacking = runtime::blocking(move || unpack(&mut Arriving::new(received), &site));
+pub async fn take_in(body: Body, site: Site) -> io::Result<(Vote, Incoming)> {
+    let (pieces, received) = mpsc::channel(in_flight());
+    let work = move || unpack(&mut Arriving::new(received), &site);
+    // Where nothing runs beside, it is unpacked when all of it is here.
+    let (unpacking, later) = match Process::is_here() {
+        true => (None, Some(work)),
+        false => (Some(runtime::blocking(work)), None),
+    };
     let mut body = body.into_data_stream();
     loop {
         let piece = tokio::time::timeout(PIECE_PATIENCE, body.next()).await;
@@ -143,7 +150,25 @@ pub async fn take_in(body: Received, site: Site) -> io::Result<(Vote, Incoming)>
         }
     }
     drop(pieces);
-    unpacking.await.map_err(io::Error::other)?
+    match (unpacking, later) {
+        (Some(unpacking), _) => unpacking.await.map_err(io::Error::other)?,
+        (None, Some(work)) => work(),
+        (None, None) => Err(io::Error::other("nobody unpacks")),
+    }
+}
+
+/// How many pieces wait, at most. A simulated process does one thing after the other, so all of them wait there.
+fn in_flight() -> usize {
+    if Process::is_here() { Semaphore::MAX_PERMITS } else { IN_FLIGHT }
+}
+
+/// Waits for room on a thread; where there is room for all, takes it.
+fn hand_over(pieces: &mpsc::Sender<Piece>, piece: Piece) -> io::Result<()> {
+    let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+    match Process::is_here() {
+        true => pieces.try_send(piece).map_err(|_| gone()),
+        false => pieces.blocking_send(piece).map_err(|_| gone()),
+    }
 }
 
 /// Reads a parcel and stages it. Blocking.
@@ -285,13 +310,13 @@ impl<S: Read> Read for Summed<S> {
 }
 
 /// Writes pieces into a channel. On blocking threads only.
-struct Pieces(mpsc::Sender<Result<Bytes, io::Error>>);
+struct Pieces(mpsc::Sender<Piece>);
 
 impl Write for Pieces {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let piece = Bytes::copy_from_slice(&bytes[..bytes.len().min(PIECE)]);
         let length = piece.len();
-        self.0.blocking_send(Ok(piece)).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        hand_over(&self.0, Ok(piece))?;
         Ok(length)
     }
 
@@ -302,12 +327,12 @@ impl Write for Pieces {
 
 /// Reads the pieces of a channel. On blocking threads only.
 struct Arriving {
-    pieces: mpsc::Receiver<Result<Bytes, io::Error>>,
+    pieces: mpsc::Receiver<Piece>,
     piece: Bytes,
 }
 
 impl Arriving {
-    const fn new(pieces: mpsc::Receiver<Result<Bytes, io::Error>>) -> Self {
+    const fn new(pieces: mpsc::Receiver<Piece>) -> Self {
         Self { pieces, piece: Bytes::new() }
     }
 }
@@ -315,7 +340,11 @@ impl Arriving {
 impl Read for Arriving {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.piece.is_empty() {
-            match self.pieces.blocking_recv() {
+            let piece = match Process::is_here() {
+                true => self.pieces.try_recv().ok(),
+                false => self.pieces.blocking_recv(),
+            };
+            match piece {
                 Some(piece) => self.piece = piece?,
                 None => return Ok(0),
             }
