@@ -28,7 +28,7 @@ pub use self::{
     group::{Busy, Done, Limits, Log, LogStats},
     memory::{MemoryDisk, MemoryLog},
     sled::SledLog,
-    writer::Writer,
+    writer::{Writer, Written},
 };
 use crate::error::Trouble;
 

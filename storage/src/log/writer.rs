@@ -29,6 +29,19 @@ pub struct Writer {
     purging: bool,
 }
 
+/// A batch that is written and not durable yet.
+pub struct Written {
+    taken: Taken,
+    begun: Instant,
+    result: Result<(), Trouble>,
+}
+
+impl std::fmt::Debug for Written {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Written").field("result", &self.result).finish_non_exhaustive()
+    }
+}
+
 impl std::fmt::Debug for Writer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Writer").field("bounds", &self.store.bounds()).finish_non_exhaustive()
@@ -36,7 +49,7 @@ impl std::fmt::Debug for Writer {
 }
 
 impl Writer {
-    pub(super) fn new(shared: Arc<Shared>, store: Box<dyn LogStore>) -> Self {
+    pub(super) const fn new(shared: Arc<Shared>, store: Box<dyn LogStore>) -> Self {
         Self { shared, store, purging: true }
     }
 
@@ -46,22 +59,46 @@ impl Writer {
         self.purging || self.shared.lock().has_work()
     }
 
+    /// Whether the log is closed and everything is written: no turn will do anything any more.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        !self.purging && self.shared.is_over()
+    }
+
+    /// Calls `bell` whenever there may be something to do, for whoever takes the turns without a thread that waits. Whoever
+    /// wrote rings it, so it must be short and must not block; the first one stays.
+    pub fn ring(&self, bell: Box<dyn Fn() + Send + Sync>) {
+        self.shared.ring(bell);
+    }
+
     /// Write one batch and make it durable, then run its callbacks here; then remove some purged keys, if there are any.
     /// Does not wait for work.
     pub fn turn(&mut self) {
-        let taken = self.shared.lock().take();
-        if !taken.is_empty() {
-            self.write(taken);
+        if let Some(written) = self.write() {
+            self.sync(written);
         }
         if self.purging {
             self.purge();
         }
     }
 
-    fn write(&mut self, taken: Taken) {
+    /// The first half of a turn: one batch is written and not durable. [`Writer::sync`] is the other; a process may be killed
+    /// between the two, and a disk may hang there.
+    pub fn write(&mut self) -> Option<Written> {
+        let taken = self.shared.lock().take();
+        if taken.is_empty() {
+            return None;
+        }
         let begun = Instant::now();
         let result = guarded(|| write(&mut *self.store, &taken.jobs, taken.committed.as_deref()));
         self.purging |= taken.jobs.iter().any(|job| matches!(job.work, Work::Purge(..)));
+        Some(Written { taken, begun, result })
+    }
+
+    /// Makes durable what was written, and runs its callbacks here.
+    pub fn sync(&mut self, written: Written) {
+        let Written { taken, begun, result } = written;
+        let result = result.and_then(|()| guarded(|| self.store.sync()));
         self.purging &= result.is_ok();
         self.shared.finish(taken, &result, begun.elapsed(), self.store.disk_bytes());
     }
@@ -114,7 +151,7 @@ fn write(store: &mut dyn LogStore, jobs: &[Job], committed: Option<&[u8]>) -> Re
     if let Some(committed) = committed {
         store.save_committed(committed)?;
     }
-    store.sync()
+    Ok(())
 }
 
 fn append(store: &mut dyn LogStore, entries: &mut Vec<Entry>) -> Result<(), Trouble> {

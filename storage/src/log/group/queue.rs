@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     ops::Range,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -14,11 +14,13 @@ use crate::{error::Trouble, log::Entry};
 pub(in crate::log) struct Shared {
     state: Mutex<State>,
     work: Condvar,
+    /// Rung beside, where no thread waits.
+    bell: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Shared {
     pub(in crate::log) fn new(state: State) -> Self {
-        Self { state: Mutex::new(state), work: Condvar::new() }
+        Self { state: Mutex::new(state), work: Condvar::new(), bell: OnceLock::new() }
     }
 
     pub(in crate::log) fn lock(&self) -> MutexGuard<'_, State> {
@@ -29,6 +31,19 @@ impl Shared {
     pub(in crate::log) fn notify(&self, state: MutexGuard<'_, State>) {
         drop(state);
         self.work.notify_one();
+        if let Some(bell) = self.bell.get() {
+            bell();
+        }
+    }
+
+    pub(in crate::log) fn ring(&self, bell: Box<dyn Fn() + Send + Sync>) {
+        // The first one stays.
+        let _ = self.bell.set(bell);
+    }
+
+    pub(in crate::log) fn is_over(&self) -> bool {
+        let state = self.lock();
+        state.is_closed() && !state.has_work()
     }
 
     /// Wait until there is something to do, or not at all when the writer is `busy` with something else; false when the
