@@ -1,5 +1,9 @@
 //! A cluster under a seed: real consensus, machine, ticker, dispatcher and API in one thread, over a network, disks and
 //! clocks that are values. What it does and what it finds is told in `docs/simulation.md`.
 
+pub mod disk;
+mod files;
 pub mod invariants;
+pub mod net;
 pub mod story;
+pub mod trace;

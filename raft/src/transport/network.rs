@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use http_body_util::Full;
 use http_body_util::combinators::UnsyncBoxBody;
-use hyper::{Request, Response};
+use http_body_util::{BodyExt, Full};
+pub use hyper::{Request, Response};
 use tokio_util::sync::CancellationToken;
 
 use super::Purpose;
@@ -46,4 +46,25 @@ pub trait Network: Send + Sync + 'static {
 pub trait Listener: Send + 'static {
     /// Has them answered until `stop`; then drops what is under way.
     fn serve(self: Box<Self>, answer: Handler, stop: CancellationToken) -> BoxFuture<'static, ()>;
+}
+
+/// A body that is here already.
+#[must_use]
+pub fn whole(bytes: Bytes) -> Body {
+    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// The bytes of an answer, and its head with a body that brings them.
+pub async fn opened(answer: Answer) -> (Bytes, Response<Body>) {
+    let (head, body) = answer.into_parts();
+    let bytes = body.collect().await.unwrap_or_else(|never| match never {}).to_bytes();
+    (bytes.clone(), Response::from_parts(head, whole(bytes)))
+}
+
+/// All of a body.
+///
+/// # Errors
+/// When it breaks off.
+pub async fn gather(body: Body) -> io::Result<Bytes> {
+    Ok(body.collect().await?.to_bytes())
 }

@@ -60,6 +60,21 @@ impl MemoryDisk {
         inner.boots += 1;
     }
 
+    /// How many writes are not synced.
+    #[must_use]
+    pub fn unsynced(&self) -> usize {
+        self.lock().unsynced.len()
+    }
+
+    /// As [`MemoryDisk::crash`], but the first `kept` of the writes that were not synced have reached the disk.
+    pub fn crash_keeping(&self, kept: usize) {
+        let mut inner = self.lock();
+        let writes: Vec<Write> = inner.unsynced.drain(..).take(kept).collect();
+        writes.into_iter().for_each(|write| inner.durable.write(write));
+        drop(inner);
+        self.crash();
+    }
+
     /// From now on every sync fails.
     pub fn refuse_syncs(&self) {
         self.lock().refuses_syncs = true;
