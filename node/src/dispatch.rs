@@ -18,6 +18,7 @@ pub mod breaker;
 pub mod classify;
 mod desk;
 pub mod egress;
+pub mod exit;
 pub mod hosts;
 mod shares;
 pub mod sign;

@@ -18,6 +18,7 @@ mod explain;
 mod export;
 mod firings;
 mod forwarded;
+mod front;
 mod gate;
 mod health;
 mod history;
@@ -61,6 +62,7 @@ use answer::{APPLIED_INDEX, problem_answer};
 
 pub use backup::Keeping;
 pub use forwarded::Forwarded;
+pub use front::Front;
 pub use openapi::document as openapi_document;
 pub use serve::serve;
 

@@ -1,7 +1,7 @@
 //! `campanile serve`: from a configuration to a running node, and back down in order.
 //!
 //! ```text
-//!   config ─> ports ─> consensus (log, ledger, images) ─> records ─> HTTP ─> duties of the leader ─> signals ─> stop
+//!   config ─> ports ─> consensus (log, ledger, images) ─> records ─> life (service, duties, dispatch) ─> HTTP ─> signals ─> stop
 //! ```
 //! Ports are taken first, since that is what most often fails. Here it is decided who is given what; nothing here knows
 //! what a schedule is. Exit code 2 means that something about this machine or its configuration must be put right, and one
@@ -9,7 +9,9 @@
 
 mod clocks;
 mod failure;
+mod gauges;
 mod held;
+pub mod life;
 mod node;
 mod notify;
 mod ports;

@@ -5,7 +5,7 @@
 //! With each claim there is a line to its attempt, so that it can be told to stop ([`super::stops`]).
 //! It decides nothing that matters: were it wrong, `apply` would refuse the Begin.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
@@ -54,7 +54,7 @@ struct Taken {
 struct Book {
     seats: usize,
     hosts: HashMap<Arc<str>, Host>,
-    claims: HashMap<FiringId, Arc<Line>>,
+    claims: BTreeMap<FiringId, Arc<Line>>,
     breakers: Breakers,
 }
 
@@ -271,7 +271,7 @@ impl Desk {
         Arc::clone(&self.taken.freed).notified_owned()
     }
 
-    /// The line to each attempt that is claimed.
+    /// The line to each attempt that is claimed, in the order of the firings.
     pub(super) fn lines(&self) -> Vec<(FiringId, Arc<Line>)> {
         let book = self.taken.lock();
         book.claims.iter().map(|(firing, line)| (*firing, Arc::clone(line))).collect()

@@ -16,11 +16,5 @@ use super::{App, router};
 pub async fn serve(listener: TcpListener, app: App, stop: CancellationToken) -> std::io::Result<()> {
     // A short answer must not wait for the acknowledgement of the one before; that it cannot be set costs milliseconds only.
     let listener = Patient(listener.tap_io(|connection| drop(connection.set_nodelay(true))));
-    let service = app.service.clone();
-    let stopped = async move {
-        stop.cancelled().await;
-        // Who waits for work would keep its connection open for a minute.
-        service.stopping().cancel();
-    };
-    axum::serve(listener, router(app)).with_graceful_shutdown(stopped).await
+    axum::serve(listener, router(app)).with_graceful_shutdown(stop.cancelled_owned()).await
 }

@@ -43,17 +43,14 @@ pub(super) struct Clocks {
 }
 
 /// What consensus asks before it stamps an entry.
-pub(super) fn stamp_bound(guard: Guard) -> StampBound {
+#[must_use]
+pub fn stamp_bound(guard: Guard) -> StampBound {
     Arc::new(move |now, others| guard.bound(now, Instant::now(), others))
 }
 
 impl Clocks {
     pub(super) const fn new(clock: Clock, guard: Guard, consensus: Consensus) -> Self {
         Self { clock, guard, consensus }
-    }
-
-    pub(super) const fn clock(&self) -> Clock {
-        self.clock
     }
 
     pub(super) const fn guard(&self) -> Guard {

@@ -8,6 +8,7 @@ pub(super) mod changes;
 pub(super) mod counted;
 mod cursor;
 pub(super) mod follow;
+mod index;
 pub(super) mod instant;
 mod outages;
 mod pages;
@@ -32,7 +33,7 @@ use campanile_core::id::{Run, Uid};
 use campanile_core::machine::Machine;
 use campanile_core::time::Timestamp;
 use campanile_storage::Trouble;
-use campanile_storage::history::{Entry, History, Indexer, Order, Unreadable, Window};
+use campanile_storage::history::{Entry, Order, Unreadable, Window};
 use campanile_storage::ledger::{LedgerReader, Position, Row};
 
 use crate::problem::{Code, Problem};
@@ -41,6 +42,7 @@ use crate::wire::ledger::Row as ShownRow;
 use crate::wire::page::Page;
 
 use cursor::{cursor_token, read_cursor};
+pub use index::{Asked, Index};
 pub(super) use rows::SKIPS;
 pub use rows::{history_keys, parse_position, read_row};
 use story::Story;
@@ -58,7 +60,7 @@ const PAGE_BYTES: usize = 4 * 1024 * 1024;
 #[derive(Debug, Clone)]
 pub struct Records {
     ledger: LedgerReader,
-    indexer: Arc<Indexer>,
+    index: Arc<dyn Index>,
     /// The most rows that one count looks at, below the bound of each kind.
     most: usize,
 }
@@ -81,10 +83,10 @@ pub struct Filter {
 }
 
 impl Records {
-    /// Over a ledger and the thread that indexes it (with [`history_keys`] as its `extract`).
+    /// Over a ledger and its index (with [`history_keys`] as its `extract`).
     #[must_use]
-    pub fn new(ledger: LedgerReader, indexer: Arc<Indexer>) -> Self {
-        Self { ledger, indexer, most: usize::MAX }
+    pub fn new(ledger: LedgerReader, index: Arc<dyn Index>) -> Self {
+        Self { ledger, index, most: usize::MAX }
     }
 
     /// Every count (timeline, statistics, outages) is cut after so many rows, if its own bound is not lower.
@@ -184,8 +186,8 @@ impl Records {
         row.map_err(|trouble| unreadable_ledger(&trouble))
     }
 
-    pub(super) fn history(&self) -> &History {
-        self.indexer.history()
+    pub(super) fn history(&self) -> &dyn Index {
+        &*self.index
     }
 }
 

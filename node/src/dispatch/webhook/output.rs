@@ -1,6 +1,8 @@
 //! What a receiver answers, bounded: the end of it is kept, since the end is what tells.
 
-use reqwest::Response;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
 
 use crate::ending::Ending;
 
@@ -8,20 +10,23 @@ use crate::ending::Ending;
 const READ_LIMIT: usize = 1 << 20;
 
 /// The last `most` bytes of the answer as text, and what went wrong while it was read.
-pub(super) async fn tail(response: &mut Response, most: usize) -> (String, String) {
+pub(super) async fn tail(
+    body: &mut BoxStream<'static, Result<Bytes, String>>,
+    most: usize,
+) -> (String, String) {
     let mut kept = Ending::of(most);
     let mut read = 0;
     let trouble = loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) => {
+        match body.next().await {
+            Some(Ok(chunk)) => {
                 read += chunk.len();
                 kept.push(&chunk);
                 if read > READ_LIMIT {
                     break format!("the answer is longer than {READ_LIMIT} bytes; the rest was not read");
                 }
             }
-            Ok(None) => break String::new(),
-            Err(error) => break format!("the answer broke off: {}", super::chain(&error.without_url())),
+            None => break String::new(),
+            Some(Err(why)) => break format!("the answer broke off: {why}"),
         }
     };
     (kept.text(), trouble)

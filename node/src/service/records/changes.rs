@@ -68,10 +68,10 @@ impl Records {
     /// # Errors
     /// `not_ready` when it is behind, or being built again.
     pub(in crate::service) fn indexed_through(&self, index: u64) -> Result<(), Problem> {
-        if self.indexer.wait_for(index, INDEX_WITHIN) {
+        if self.index.wait_for(index, INDEX_WITHIN) {
             return Ok(());
         }
-        let reached = self.indexer.history().progress().map_or(0, |progress| progress.position.index);
+        let reached = self.index.reached().map_or(0, |position| position.index);
         let why = "the index of the ledger is behind or being built again";
         let why = format!("{why}: it is at entry {reached} of {index}; ask again later, or another node");
         Err(Problem::new(Code::NotReady, why))
@@ -167,6 +167,6 @@ mod tests {
 
         assert_eq!(refused.code, Code::NotReady);
         assert!(refused.detail.contains("at entry 0 of 7"), "{}", refused.detail);
-        assert!(records.indexer.wait_for(7, INDEX_WITHIN), "it goes on when it can");
+        assert!(records.index.wait_for(7, INDEX_WITHIN), "it goes on when it can");
     }
 }

@@ -31,7 +31,7 @@ impl Records {
         // Rows are appended before the machine that they come from is shown, so nothing up to it is missing. Asked before
         // the wait: a head that others move on meanwhile would ask for more than was waited for.
         let through = self.ledger.head().position.min(Some(Position::end_of(applied)));
-        if !self.indexer.wait_for(applied, INDEX_WITHIN) {
+        if !self.index.wait_for(applied, INDEX_WITHIN) {
             return Err(behind());
         }
         let past = Told {
@@ -123,8 +123,7 @@ impl Told<'_> {
 
     /// An index that was found odd is thrown away and built again, and answers with what it has by then.
     fn is_whole(&self) -> Result<(), Problem> {
-        let progress = self.records.history().progress().map(|progress| progress.position);
-        if progress >= self.through { Ok(()) } else { Err(behind()) }
+        if self.records.history().reached() >= self.through { Ok(()) } else { Err(behind()) }
     }
 }
 
