@@ -207,7 +207,13 @@ impl Consensus {
 
     /// From now on forwarded requests of other nodes are answered by this.
     pub fn answer_forwarded(&self, handler: ForwardHandler) {
-        self.0.doors.answer_forwarded(handler);
+        self.0.doors.answer_forwarded(Some(handler));
+    }
+
+    /// Forwarded requests of other nodes are answered by nobody any more. What answers them holds this handle, which holds
+    /// it: whoever wants the memory of a node back says this.
+    pub fn answer_nothing_forwarded(&self) {
+        self.0.doors.answer_forwarded(None);
     }
 
     /// Waits until the view contains everything that was committed before the call, and says up to where. A quorum is
@@ -327,6 +333,7 @@ impl Consensus {
     pub async fn stop(&self) {
         let inner = &self.0;
         inner.offices.send_replace(None);
+        self.answer_nothing_forwarded();
         inner.stop.cancel();
         // It can only say that it has stopped already.
         let _ = inner.raft.shutdown().await;

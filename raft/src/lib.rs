@@ -30,6 +30,7 @@ pub mod seed;
 pub mod settings;
 pub mod stamp;
 pub mod stores;
+pub mod told;
 pub mod transport;
 pub mod types;
 pub mod view;

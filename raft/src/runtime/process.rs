@@ -7,7 +7,7 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -27,6 +27,8 @@ struct Inner {
     /// How many tasks there may be before those that have ended are forgotten.
     room: usize,
     dead: bool,
+    /// Those who were to be polled while it was frozen; `None` while it is not.
+    frozen: Option<Vec<Waker>>,
     panic: Option<String>,
 }
 
@@ -41,7 +43,8 @@ impl Process {
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
         let random = StdRng::seed_from_u64(seed);
-        Self(Arc::new(Mutex::new(Inner { random, tasks: Vec::new(), room: 64, dead: false, panic: None })))
+        let inner = Inner { random, tasks: Vec::new(), room: 64, dead: false, frozen: None, panic: None };
+        Self(Arc::new(Mutex::new(inner)))
     }
 
     /// Whose task is polled on this thread.
@@ -85,6 +88,26 @@ impl Process {
         let tasks = std::mem::take(&mut inner.tasks);
         drop(inner);
         tasks.iter().for_each(AbortHandle::abort);
+    }
+
+    /// Polls none of its tasks from now on, as a stopped process or a machine that sleeps; time goes on meanwhile.
+    pub fn freeze(&self) {
+        self.lock().frozen.get_or_insert_default();
+    }
+
+    /// Goes on.
+    pub fn thaw(&self) {
+        let waiting = self.lock().frozen.take();
+        waiting.into_iter().flatten().for_each(Waker::wake);
+    }
+
+    /// Whether it is frozen; then `waker` is woken when it goes on.
+    fn is_frozen(&self, waker: &Waker) -> bool {
+        let mut inner = self.lock();
+        inner.frozen.as_mut().is_some_and(|waiting| {
+            waiting.push(waker.clone());
+            true
+        })
     }
 
     /// What the first task said that panicked, if one did: a defect.
@@ -152,6 +175,9 @@ impl<F: Future> Future for Within<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.get_mut();
         let Some(future) = this.future.as_mut() else { return Poll::Pending };
+        if this.process.is_frozen(cx.waker()) {
+            return Poll::Pending;
+        }
         let _here = this.process.enter();
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
             Ok(polled) => polled,
@@ -195,6 +221,21 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(turns.load(Ordering::Relaxed), 5);
         assert!(process.spawn(async {}).await.is_err(), "a dead process runs nothing");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_frozen_process_goes_on_where_it_stood_and_time_has_passed() {
+        let (process, began) = (Process::seeded(1), tokio::time::Instant::now());
+        let task = process.spawn(async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            began.elapsed()
+        });
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        process.freeze();
+        tokio::time::sleep(Duration::from_secs(9)).await;
+        assert!(!task.is_finished());
+        process.thaw();
+        assert!(task.await.is_ok_and(|took| took >= Duration::from_millis(9_500)));
     }
 
     #[tokio::test]

@@ -7,7 +7,7 @@
 use crate::runtime;
 use std::future::Future;
 use std::io;
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -57,7 +57,7 @@ pub struct Doors {
     own: Peer,
     stranger: OnceLock<()>,
     inside: OnceLock<Inside>,
-    forward: OnceLock<ForwardHandler>,
+    forward: RwLock<Option<ForwardHandler>>,
     installing: Mutex<()>,
     /// When a leader was last heard. For health only: openraft judges by its own clock.
     heard: std::sync::Mutex<Option<Instant>>,
@@ -102,7 +102,7 @@ impl Doors {
             own,
             stranger: OnceLock::new(),
             inside: OnceLock::new(),
-            forward: OnceLock::new(),
+            forward: RwLock::default(),
             installing: Mutex::default(),
             heard: std::sync::Mutex::default(),
         }
@@ -127,9 +127,9 @@ impl Doors {
         assert!(first.is_ok(), "a node starts once");
     }
 
-    /// Who answers forwarded requests. The first one stays.
-    pub fn answer_forwarded(&self, handler: ForwardHandler) {
-        let _ = self.forward.set(handler);
+    /// Who answers forwarded requests; nobody any more.
+    pub fn answer_forwarded(&self, handler: Option<ForwardHandler>) {
+        *self.forward.write().unwrap_or_else(PoisonError::into_inner) = handler;
     }
 
     /// Answers one request.
@@ -230,7 +230,8 @@ impl Doors {
     }
 
     async fn forwarded(&self, body: Bytes) -> Result<Bytes, Closed> {
-        let handler = self.forward.get().ok_or_else(Closed::not_yet)?;
+        let handler = self.forward.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let handler = handler.ok_or_else(Closed::not_yet)?;
         Ok(handler(body).await)
     }
 
