@@ -26,7 +26,7 @@ mod mark;
 mod named;
 pub mod outages;
 pub mod past;
-mod probe;
+pub mod probe;
 pub mod queues;
 pub mod quorum;
 pub mod records;
@@ -104,6 +104,7 @@ pub struct Service {
     exports: stream::export::Exports,
     stopping: CancellationToken,
     egress: Option<Arc<Egress>>,
+    knock: probe::Knock,
     verifying: verify::Place,
 }
 
@@ -127,6 +128,7 @@ impl Service {
             exports: stream::export::Exports::default(),
             stopping: CancellationToken::new(),
             egress: None,
+            knock: probe::by_tcp(),
             verifying: verify::Place::default(),
         }
     }
@@ -141,6 +143,12 @@ impl Service {
     #[must_use]
     pub fn guarded(self, egress: Arc<Egress>) -> Self {
         Self { egress: Some(egress), ..self }
+    }
+
+    /// The same, finding out by `knock` which nodes are missing, not by TCP.
+    #[must_use]
+    pub fn knocking(self, knock: probe::Knock) -> Self {
+        Self { knock, ..self }
     }
 
     fn count_fired(&self, kind: Kind) {
@@ -276,7 +284,7 @@ impl Service {
     /// The problem that no majority can be reached, with the nodes that are missing: each is asked now.
     pub async fn no_quorum(&self, why: &str) -> Problem {
         let status = self.quorum.status();
-        let missing = probe::missing(&status.nodes, status.node.0).await;
+        let missing = probe::missing(&status.nodes, status.node.0, &self.knock).await;
         let named = match missing.as_slice() {
             [] => "every node answers, so a leader should be there in a moment".to_owned(),
             missing => format!("missing: {}", missing.join(", ")),

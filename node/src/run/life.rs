@@ -31,6 +31,7 @@ use crate::dispatch::{self, Desk, Limits, Tools, webhook};
 use crate::http::{self, App, Front, Gate, Keeping};
 use crate::leader::{self, Duties, Retention, Stop};
 use crate::metrics::Metrics;
+use crate::service::probe::Knock;
 use crate::service::quorum::Quorum;
 use crate::service::records::Records;
 use crate::service::{self, Service};
@@ -61,6 +62,8 @@ pub struct Setting {
     pub sender: webhook::Sender,
     /// The ledger of `consensus`, and what is found in it.
     pub records: Records,
+    /// Whether anybody answers at the address of a peer.
+    pub knock: Knock,
     /// Judges who asks; without one everybody is `anonymous`.
     pub gate: Option<Gate>,
     /// Takes backups, where there is a disk.
@@ -89,7 +92,8 @@ impl Life {
         let clocks = Clocks::new(clock, guard, consensus.clone());
         let cluster = Arc::new(Cluster::new(setting.cluster, consensus.clone(), clocks.clone()));
         let service = service(clock, plan, records.clone(), Arc::clone(&cluster));
-        let service = Arc::new(service.counting(Arc::clone(&metrics)).guarded(setting.egress));
+        let service =
+            Arc::new(service.counting(Arc::clone(&metrics)).guarded(setting.egress).knocking(setting.knock));
         let tools = tools(setting.sender, setting.limits, clock, &metrics, &service);
         let gauges =
             Gauges { consensus: consensus.clone(), cluster: Arc::clone(&cluster), tools: tools.clone() };

@@ -24,6 +24,7 @@ use crate::dispatch::egress::{Egress, Members};
 use crate::dispatch::{Limits, webhook};
 use crate::http::{self, Keeping};
 use crate::leader::Retention;
+use crate::service::probe;
 use crate::service::records::{Records, history_keys};
 
 /// How long open connections may take to be answered.
@@ -153,6 +154,7 @@ fn setting(config: &Config, clock: Clock, guard: Guard, consensus: &Consensus) -
         sender: sender(&egress)?,
         egress,
         records,
+        knock: probe::by_tcp(),
         gate: Some(auth::gate(config.api.token.clone())),
         keeping: Some(Keeping {
             backups: Backups::new(consensus.clone(), config.cluster.name.clone(), clock),

@@ -4,9 +4,11 @@
 //! Whoever answers anything at its peers' address is there; a process that is stopped or cut off answers nothing. Nothing
 //! is decided by it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, join_all};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -17,22 +19,32 @@ const WITHIN: Duration = Duration::from_millis(500);
 /// No request that the transport knows, so it is answered with an error, or hung up on.
 const KNOCK: &[u8] = b"GET / HTTP/1.0\r\n\r\n";
 
+/// Whether anybody answers at the address of a peer. It may take for ever: nobody waits that long.
+pub type Knock = Arc<dyn Fn(String) -> BoxFuture<'static, bool> + Send + Sync>;
+
+/// Knocks by a connection of TCP.
+#[must_use]
+pub fn by_tcp() -> Knock {
+    Arc::new(|address| async move { answers(&address).await.is_ok() }.boxed())
+}
+
 /// The nodes, but for this one, that do not answer within a moment; in words.
-pub(super) async fn missing(nodes: &[Node], own: u64) -> Vec<String> {
-    let others = nodes.iter().filter(|node| node.id != own);
-    let asked = join_all(others.map(|node| async move { (node, answers(&node.peer_address).await) })).await;
+pub(super) async fn missing(nodes: &[Node], own: u64, knock: &Knock) -> Vec<String> {
+    let ask = |node| async move { (node, is_there(node, knock).await) };
+    let asked = join_all(nodes.iter().filter(|node| node.id != own).map(ask)).await;
     let silent = asked.into_iter().filter(|(_, answers)| !answers);
     silent.map(|(node, _)| format!("node {} ({})", node.id, node.peer_address)).collect()
 }
 
-async fn answers(address: &str) -> bool {
-    let knock = async {
-        let mut stream = TcpStream::connect(address).await?;
-        stream.write_all(KNOCK).await?;
-        // Hanging up is an answer too.
-        stream.read(&mut [0; 1]).await
-    };
-    matches!(tokio::time::timeout(WITHIN, knock).await, Ok(Ok(_)))
+async fn is_there(node: &Node, knock: &Knock) -> bool {
+    tokio::time::timeout(WITHIN, knock(node.peer_address.clone())).await.unwrap_or(false)
+}
+
+async fn answers(address: &str) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(KNOCK).await?;
+    // Hanging up is an answer too.
+    stream.read(&mut [0; 1]).await.map(drop)
 }
 
 #[cfg(test)]
@@ -69,11 +81,12 @@ mod tests {
             node(3, gone.clone()),
             node(4, gone),
         ];
+        let knock = by_tcp();
         let accept = async {
             let (mut stream, _) = polite.accept().await.unwrap();
             stream.read_exact(&mut [0; KNOCK.len()]).await.unwrap();
         };
-        let (missing, ()) = tokio::join!(missing(&nodes, 4), accept);
+        let (missing, ()) = tokio::join!(missing(&nodes, 4, &knock), accept);
         let ids: Vec<&str> = missing.iter().map(|text| text.split(' ').nth(1).unwrap()).collect();
         assert_eq!(ids, ["2", "3"]);
     }
