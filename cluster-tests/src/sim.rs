@@ -1,9 +1,19 @@
 //! A cluster under a seed: real consensus, machine, ticker, dispatcher and API in one thread, over a network, disks and
 //! clocks that are values. What it does and what it finds is told in `docs/simulation.md`.
 
+pub mod clock;
+pub mod coverage;
 pub mod disk;
+pub mod door;
+pub mod fault;
 mod files;
+pub mod host;
 pub mod invariants;
+pub mod judge;
 pub mod net;
+pub mod receivers;
 pub mod story;
+pub mod strike;
 pub mod trace;
+pub mod workload;
+pub mod world;

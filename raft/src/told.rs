@@ -51,3 +51,12 @@ pub fn told(bytes: &Bytes) -> Result<Told, CodecError> {
     };
     Ok(Told { index: entry.log_id.index, term: entry.log_id.committed_leader_id().term, what })
 }
+
+/// Its term and index alone.
+///
+/// # Errors
+/// As [`told`].
+pub fn place(bytes: &Bytes) -> Result<(u64, u64), CodecError> {
+    let id = format::entry(bytes)?.log_id;
+    Ok((id.committed_leader_id().term, id.index))
+}

@@ -1,0 +1,337 @@
+//! One world from its seed to its verdict.
+//!
+//! ```text
+//!   founding ── 8 s ── faults, clients, workers ── healed ── only what is broken for good ── quiet ── judged
+//! ```
+//! Everything happens on one thread, in an order that the seed decides; time is virtual and passes when nobody has anything to
+//! do.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use campanile::service::records::read_row;
+use campanile_core::event::Row;
+use campanile_core::time::Timestamp;
+
+use super::clock::{MachineClock, TrueTime};
+use super::disk::Disk;
+use super::door::Doors;
+use super::fault::{self, Fault, Kind};
+use super::host::{Around, Host, Tuning};
+use super::invariants::{self, Findings};
+use super::judge::Judge;
+use super::net::Net;
+use super::receivers::Receivers;
+use super::story::{End, Story};
+use super::strike::Hand;
+use super::trace::Trace;
+use super::workload;
+use crate::seed::Seed;
+
+/// What is asked of a world.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// Its seed.
+    pub seed: u64,
+    /// How long it lasts, in virtual minutes.
+    pub minutes: u64,
+    /// Whether its events are written down.
+    pub loud: bool,
+    /// Only these kinds of faults.
+    pub kinds: Vec<Kind>,
+    /// These faults instead of those that the seed would draw.
+    pub plan: Option<Vec<Fault>>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Verdict {
+    /// What was found.
+    pub found: Findings,
+    /// The faults that were planned.
+    pub plan: Vec<Fault>,
+    /// The hash of all that happened, and of how many events.
+    pub hash: (u64, u64),
+    /// The last events, if it was loud.
+    pub lines: Vec<String>,
+    /// How often each kind of fault has happened.
+    pub faults: BTreeMap<Kind, u64>,
+    /// What was reached: branches by name.
+    pub reached: BTreeMap<&'static str, u64>,
+    /// Committed commands, calls, webhooks.
+    pub counts: [u64; 3],
+}
+
+/// How many machines found the cluster, and how many there are.
+const FOUNDERS: usize = 3;
+const MACHINES: usize = 5;
+/// How often the judge looks.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often machines are compared.
+const COMPARE_EVERY: u64 = 40;
+/// How long a healed cluster is given to become whole before it is judged.
+const QUIET: u64 = 40_000;
+/// The name of what this file finds by itself.
+const ALIVE: &str = "a healed cluster works again";
+
+/// Plays a world.
+///
+/// # Panics
+/// When this machine gives no directory for its files, or no runtime.
+#[must_use]
+pub fn play(order: &Order) -> Verdict {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime on one thread");
+    let verdict = runtime.block_on(async { World::begin(order).live().await });
+    drop(runtime);
+    verdict
+}
+
+struct World {
+    order: Order,
+    trace: Trace,
+    time: TrueTime,
+    hosts: Arc<Vec<Host>>,
+    story: Arc<Mutex<Story>>,
+    hand: Hand,
+    doors: Doors,
+    plan: Vec<Fault>,
+    judge: Judge,
+    // Last, so that it goes when nobody uses its files any more.
+    _folder: tempfile::TempDir,
+}
+
+impl World {
+    fn begin(order: &Order) -> Self {
+        let seed = Seed(order.seed);
+        let trace = Trace::begin(order.loud);
+        // Some day of 2031, at a time of the seed, so that worlds meet different minutes, hours and days.
+        let base = 1_924_992_000_000 + (seed.dice("base").below(365 * 86_400) * 1_000) as i64;
+        let time = TrueTime::begin(Timestamp::from_millis(base));
+        let folder = folder();
+        let story = Arc::new(Mutex::new(Story::default()));
+        let net = Net::new(seed.dice("net"), trace.clone());
+        let receivers = Receivers::new(seed.dice("receivers"), Arc::clone(&story), trace.clone());
+        let addresses: Vec<String> = (1..=MACHINES).map(|n| format!("machine-{n}:7400")).collect();
+        let hosts = addresses.iter().enumerate().map(|(place, address)| {
+            // A founder knows the founders; who may join knows them and itself.
+            let mut peers = addresses[..FOUNDERS].to_vec();
+            if place >= FOUNDERS {
+                peers.push(address.clone());
+            }
+            let around = Around {
+                net: net.clone(),
+                receivers: receivers.clone(),
+                trace: trace.clone(),
+                peers: Arc::new(peers),
+                tuning: Tuning::default(),
+            };
+            let data = folder.path().join(format!("machine-{place}"));
+            let disk = Disk::new(place as u64, &data, seed.dice(&format!("disk {place}")), trace.clone());
+            let clock = MachineClock::right(time);
+            Host::new(place, address, disk, clock, around, seed.dice(&format!("machine {place}")))
+        });
+        let hosts: Arc<Vec<Host>> = Arc::new(hosts.collect());
+        let hand = Hand {
+            hosts: Arc::clone(&hosts),
+            founders: FOUNDERS,
+            net,
+            trace: trace.clone(),
+            dice: Arc::new(Mutex::new(seed.dice("strike"))),
+            happened: Arc::default(),
+        };
+        let doors = Doors::of(Arc::clone(&hosts), Arc::clone(&story), trace.clone(), seed.dice("doors"));
+        let until = order.minutes * 60_000 * 7 / 10;
+        let drawn = || fault::plan(&mut seed.dice("faults"), MACHINES, until, &order.kinds);
+        let plan = order.plan.clone().unwrap_or_else(drawn);
+        let judge = Judge::new(MACHINES, time, trace.clone(), invariants::all());
+        Self { order: order.clone(), trace, time, hosts, story, hand, doors, plan, judge, _folder: folder }
+    }
+
+    async fn live(mut self) -> Verdict {
+        let seed = Seed(self.order.seed);
+        self.hosts[..FOUNDERS].iter().for_each(Host::start);
+        let ends = self.order.minutes * 60_000;
+        let quiet_from = ends.saturating_sub(QUIET);
+        let parties = workload::start(seed, &self.doors, self.time, quiet_from);
+        let healed = ends * 7 / 10;
+        let mut plan = self.plan.clone().into_iter().peekable();
+        let (mut looks, mut is_healed) = (0, false);
+        while self.time.moment() < ends {
+            let moment = self.time.moment();
+            while let Some(fault) = plan.next_if(|fault| fault.at <= moment) {
+                tokio::spawn(self.hand.clone().strike(fault));
+            }
+            if !is_healed && moment >= healed {
+                is_healed = true;
+                self.heal();
+            }
+            self.supervise();
+            self.watch_quorum(moment);
+            self.judge.look(&self.hosts);
+            looks += 1;
+            if looks % COMPARE_EVERY == 0 {
+                self.judge.compare_machines(&self.hosts);
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        parties.end().await;
+        self.verdict()
+    }
+
+    /// Everything that was broken is put right; what was begun and lasts longer finds it so.
+    fn heal(&mut self) {
+        self.trace.note("healed", &[], String::new);
+        self.hand.net.clear();
+        for (place, host) in self.hosts.iter().enumerate() {
+            host.disk().behave(super::disk::Manner::default());
+            host.clock().set(0, 0);
+            host.thaw();
+            if place < FOUNDERS || host.starts() > 0 {
+                host.start();
+            }
+        }
+        self.story().healed = self.time.moment();
+    }
+
+    /// A process that ended by itself is started again, as systemd does.
+    fn supervise(&self) {
+        for host in self.hosts.iter() {
+            if let Some(why) = host.take_end() {
+                let host = host.clone();
+                self.trace.note("supervise", &[host.place() as u64], || why);
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    host.start();
+                });
+            }
+        }
+    }
+
+    /// Notes stretches in which no leader can have a majority.
+    fn watch_quorum(&self, moment: u64) {
+        let works = self.hosts.iter().any(|host| self.can_lead(host));
+        let mut story = self.story();
+        let last = story.outages.last().copied();
+        match last {
+            Some((from, to)) if !works && moment - to <= 2 * LOOK_EVERY.as_millis() as u64 => {
+                *story.outages.last_mut().expect("there is one") = (from, moment);
+            }
+            _ if !works => story.outages.push((moment, moment)),
+            _ => {}
+        }
+    }
+
+    /// Whether a majority of voters, itself among them, hears this machine and is heard by it, and their disks work.
+    fn can_lead(&self, host: &Host) -> bool {
+        let works = |host: &Host| {
+            let manner = host.disk().manner();
+            host.running().is_some() && !host.is_frozen() && !manner.hangs && !manner.full
+        };
+        let Some(running) = host.running().filter(|_| works(host)) else { return false };
+        let members = running.consensus.status().members;
+        let voters: Vec<&str> = members
+            .iter()
+            .filter(|member| member.voter)
+            .map(|member| member.peer.peer_address.as_str())
+            .collect();
+        let talks = |other: &&Host| {
+            let there = self.hand.net.weather(host.address(), other.address());
+            let back = self.hand.net.weather(other.address(), host.address());
+            other.address() == host.address() || !(there.cut || back.cut)
+        };
+        let able = self.hosts.iter().filter(|other| works(other)).filter(talks);
+        let able = able.filter(|other| voters.contains(&other.address())).count();
+        voters.contains(&host.address()) && 2 * able > voters.len()
+    }
+
+    fn verdict(mut self) -> Verdict {
+        self.judge.look(&self.hosts);
+        self.judge.compare_machines(&self.hosts);
+        self.is_alive();
+        let ledgers = self.ledgers();
+        let rows = std::mem::take(&mut self.judge.rows);
+        let machine = self.judge.machine().clone();
+        let story = std::mem::take(&mut *self.story());
+        let end = End {
+            story: &story,
+            machine: &machine,
+            rows: &rows,
+            ledgers: &ledgers,
+            now: self.time.now(),
+            moment: self.time.moment(),
+        };
+        self.judge.end(&end);
+        let faults = self.hand.happened.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let reached = super::coverage::reached(&rows, &story, self.judge.refusals());
+        let counts = [self.judge.steps(), story.calls.len() as u64, story.sends.len() as u64];
+        self.hosts.iter().for_each(Host::kill);
+        Verdict {
+            found: self.judge.found,
+            plan: self.plan,
+            hash: self.trace.hash(),
+            lines: self.trace.lines(),
+            faults,
+            reached,
+            counts,
+        }
+    }
+
+    /// Liveness: after the healing, and some time, there is a leader in office, and everybody who lives has applied what it has.
+    fn is_alive(&mut self) {
+        let Some(leader) = self.hand.leader() else {
+            return self.judge.found.add(ALIVE, || "nobody is in office at the end".into());
+        };
+        let leads = leader.running().map(|running| running.consensus.applied().0).unwrap_or_default();
+        for host in self.hosts.iter().filter(|host| host.is_up()) {
+            let applied = host.running().map(|running| running.consensus.applied().0);
+            if applied.is_none_or(|applied| applied + 50 < leads) {
+                self.judge.found.add(ALIVE, || {
+                    format!("machine {} is at {applied:?}, its leader at {leads}", host.place())
+                });
+            }
+        }
+    }
+
+    fn ledgers(&mut self) -> BTreeMap<u64, Vec<(u64, Row)>> {
+        let mut ledgers = BTreeMap::new();
+        for host in self.hosts.iter() {
+            let Some(running) = host.running() else { continue };
+            let (ledger, mut rows, mut after) = (running.consensus.ledger(), Vec::new(), None);
+            loop {
+                let page = match ledger.read(after, 1_000, 4 << 20) {
+                    Ok(page) => page,
+                    Err(trouble) => {
+                        self.judge
+                            .found
+                            .add("a ledger reads", || format!("machine {}: {trouble}", host.place()));
+                        break;
+                    }
+                };
+                let Some(last) = page.last() else { break };
+                after = Some(last.position);
+                rows.extend(page.iter().filter_map(|row| Some((row.position.index, read_row(row).ok()?))));
+            }
+            ledgers.insert(running.consensus.node().0, rows);
+        }
+        ledgers
+    }
+
+    fn story(&self) -> MutexGuard<'_, Story> {
+        self.story.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// In memory where the machine has a directory that is.
+fn folder() -> tempfile::TempDir {
+    let memory = std::path::Path::new("/dev/shm");
+    let made = match memory.is_dir() {
+        true => tempfile::Builder::new().prefix("campanile-sim").tempdir_in(memory),
+        false => tempfile::tempdir(),
+    };
+    made.expect("a directory for the files of a world")
+}
