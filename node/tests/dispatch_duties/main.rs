@@ -6,6 +6,7 @@
 mod bounds;
 mod delivery;
 mod egress;
+mod exit;
 mod hosts;
 mod local;
 mod node;

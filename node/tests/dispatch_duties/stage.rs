@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use campanile::clock::Clock;
 use campanile::dispatch::egress::{Egress, Rules};
+use campanile::dispatch::exit::Exit;
 use campanile::dispatch::{self, Desk, Limits, Tools, webhook};
 use campanile::leader::office::Office;
 use campanile::leader::{self, Duties, Retention, Stop};
@@ -74,16 +75,22 @@ impl Stage {
 
     /// So many nodes, the first of which leads.
     pub(crate) fn cluster(count: usize, limits: Limits) -> Self {
-        Self::of(count, limits, &|| Egress::new(Rules::for_this_machine(), Arc::new(Vec::new)))
+        let egress = || Egress::new(Rules::for_this_machine(), Arc::new(Vec::new));
+        Self::of(count, limits, &|| sender(egress()))
     }
 
     /// One node, which may call what `egress` lets pass.
     pub(crate) fn behind(egress: Egress) -> Self {
         let egress = std::cell::Cell::new(Some(egress));
-        Self::of(1, ROOMY, &|| egress.take().unwrap())
+        Self::of(1, ROOMY, &|| sender(egress.take().unwrap()))
     }
 
-    fn of(count: usize, limits: Limits, egress: &dyn Fn() -> Egress) -> Self {
+    /// One node, whose requests leave by this exit.
+    pub(crate) fn leaving_by(exit: &Arc<dyn Exit>) -> Self {
+        Self::of(1, ROOMY, &|| webhook::Sender::by(Arc::clone(exit)))
+    }
+
+    fn of(count: usize, limits: Limits, sender: &dyn Fn() -> webhook::Sender) -> Self {
         let log = Log::new();
         let offices = watch::Sender::new(Some(log.elect(1)));
         let (records, dir) = no_records();
@@ -95,7 +102,7 @@ impl Stage {
         let nodes = Arc::<Nodes>::default();
         let join = |_| Node::join(Arc::clone(&log), offices.subscribe(), &nodes);
         let nodes: Vec<_> = (0..count).map(join).collect();
-        let members = nodes.into_iter().map(|node| Member::start(node, limits, egress())).collect();
+        let members = nodes.into_iter().map(|node| Member::run(node, limits, sender())).collect();
         Self { log, offices, members, stop, leader, _dir: dir }
     }
 
@@ -182,11 +189,6 @@ impl Stage {
 }
 
 impl Member {
-    fn start(node: Arc<Node>, limits: Limits, egress: Egress) -> Self {
-        let (sender, _) = webhook::Sender::new(Arc::new(egress)).unwrap();
-        Self::run(node, limits, sender)
-    }
-
     fn run(node: Arc<Node>, limits: Limits, sender: webhook::Sender) -> Self {
         let (clock, quorum) = (Clock::system(), Arc::clone(&node) as Arc<dyn Quorum>);
         let intake = Intake::start(Arc::clone(&quorum), Arc::new(move || clock.now()));
@@ -210,6 +212,10 @@ impl Member {
         self.kill().await;
         Self::run(node, ROOMY, sender)
     }
+}
+
+fn sender(egress: Egress) -> webhook::Sender {
+    webhook::Sender::new(Arc::new(egress)).unwrap().0
 }
 
 fn no_records() -> (Records, tempfile::TempDir) {

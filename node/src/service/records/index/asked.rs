@@ -154,6 +154,8 @@ fn is_empty(range: (Bound<Key>, Bound<Key>)) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use campanile_storage::history::{History, Indexer};
     use campanile_storage::ledger::{Ledger, Options, Row};
 
