@@ -310,6 +310,7 @@ impl Host {
             egress: Arc::new(Egress::new(Rules::default(), nobody)),
             sender: webhook::Sender::by(self.0.around.receivers.exit()),
             records,
+            knock: self.0.around.net.knock(&self.0.address),
             gate: None,
             keeping: None,
         };

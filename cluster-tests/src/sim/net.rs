@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use campanile::service::probe::Knock;
 use campanile_raft::runtime::Process;
 use campanile_raft::transport::Purpose;
 use campanile_raft::transport::network::{
@@ -105,6 +106,18 @@ impl Net {
     #[must_use]
     pub fn listener(&self, address: &str, process: &Process) -> Ear {
         Ear { net: self.clone(), address: address.to_owned(), process: process.clone() }
+    }
+
+    /// Whether somebody listens at an address, as the node at `from` finds out by connecting.
+    #[must_use]
+    pub fn knock(&self, from: &str) -> Knock {
+        let (net, from) = (self.clone(), from.to_owned());
+        Arc::new(move |to| {
+            let net = net.lock();
+            let cut = net.weather(&from, &to).cut || net.weather(&to, &from).cut;
+            let there = net.hosts.get(&to).is_some_and(|host| host.door.is_some());
+            Box::pin(std::future::ready(there && !cut))
+        })
     }
 
     /// The process at `address` is dead: its port refuses.

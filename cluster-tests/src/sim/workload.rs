@@ -64,7 +64,10 @@ impl Client {
         let name = format!("job-{}", self.dice.below(12));
         let path = format!("/v1/schedules/sim/{name}");
         match self.dice.below(10) {
-            0..4 => self.insist("PUT", path, Some(self.definition())).await,
+            0..4 => {
+                let definition = self.definition();
+                self.insist("PUT", path, Some(definition)).await;
+            }
             4 => self.insist("DELETE", path, None).await,
             5..7 => self.insist("POST", format!("{path}/trigger"), Some(json!({}))).await,
             7 => self.insist("POST", format!("{path}/pause"), Some(json!({}))).await,
