@@ -2,4 +2,6 @@
 //! clocks that are values. What it does and what it finds is told in `docs/simulation.md`.
 
 pub mod invariants;
+#[cfg(feature = "mutants")]
+pub mod mutants;
 pub mod story;
