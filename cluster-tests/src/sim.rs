@@ -10,6 +10,8 @@ mod files;
 pub mod host;
 pub mod invariants;
 pub mod judge;
+#[cfg(feature = "mutants")]
+pub mod mutants;
 pub mod net;
 pub mod receivers;
 pub mod story;

@@ -31,6 +31,7 @@ use crate::compare::Comparer;
 use crate::fatal::Fatal;
 use crate::image::{self, Builder, Covered, Parcel, Site};
 use crate::level;
+use crate::local::Local;
 use crate::policy::Policy;
 use crate::types::{
     Answer, Entry, LogId, Membership, Payload, Proposal, SnapshotMeta, StoredMembership, Types,
@@ -48,6 +49,7 @@ pub struct Applier<R> {
     view: Arc<View>,
     policy: Arc<Policy>,
     fatal: Fatal,
+    local: Local,
     runtime: PhantomData<fn() -> R>,
     /// Dropped last: who waits for it knows that the disk is let go.
     open: TaskTrackerToken,
@@ -78,11 +80,28 @@ impl<R: AsyncRuntime> Applier<R> {
         open: TaskTrackerToken,
     ) -> Self {
         let Covered { last, membership, .. } = covered;
-        let runtime = PhantomData;
-        let mut applier =
-            Self { machine, last, membership, ledger, site, comparer, view, policy, fatal, runtime, open };
+        let (local, runtime) = (Local::default(), PhantomData);
+        let mut applier = Self {
+            machine,
+            last,
+            membership,
+            ledger,
+            site,
+            comparer,
+            view,
+            policy,
+            fatal,
+            local,
+            runtime,
+            open,
+        };
         applier.retain();
         applier
+    }
+
+    /// On that node, for the mutants of the simulation.
+    pub(crate) fn on(self, local: Local) -> Self {
+        Self { local, ..self }
     }
 
     fn covered(&self) -> Covered {
@@ -180,9 +199,9 @@ impl<R: AsyncRuntime> Applier<R> {
         command: &Command,
     ) -> Result<(Answer, Vec<Row>), io::Error> {
         self.policy.count(proposal.bytes().len());
-        let machine = &mut self.machine;
+        let (local, machine) = (&self.local, &mut self.machine);
         // A panic here means that an invariant of the machine is broken. openraft would lose its worker and never say so.
-        let (reply, rows) = catch_unwind(AssertUnwindSafe(|| machine.apply(index, command)))
+        let (reply, rows) = catch_unwind(AssertUnwindSafe(|| local.apply(machine, index, command)))
             .map_err(|_| io::Error::other(format!("an invariant of the machine broke at entry {index}")))?;
         Ok((Answer::Reply(reply), rows))
     }

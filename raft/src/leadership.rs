@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::runtime::watch;
 use campanile_core::command::{Body, Command, LeaderEpoch};
 use campanile_core::id::{NodeId, Term};
+use campanile_core::mutant::{self, Mutant};
 use campanile_core::reply::Reply;
 use campanile_storage::ledger::LedgerReader;
 use openraft::async_runtime::WatchReceiver;
@@ -58,12 +59,16 @@ impl<R: AsyncRuntime> Candidate<R> {
     pub async fn serve(self, offices: watch::Sender<Option<Office<R>>>) {
         let mut metrics: Metrics<R> = self.chancery.raft.server_metrics();
         let mut tries = 0;
+        let mut lost = None;
         loop {
             let leads = self.leads(&mut metrics);
             let held = offices.borrow().as_ref().map(Office::term);
             if held.is_some() && held != leads {
                 tracing::info!(node = %self.node, term = ?held, "lost office");
-                offices.send_replace(None);
+                lost = offices.send_replace(None).filter(|_| mutant::is_on(Mutant::NoEpochCheck));
+            }
+            if leads.is_some() && lost.is_some() {
+                offices.send_replace(lost.take());
             }
             match leads {
                 Some(term) if held != leads => match self.take(term).await {

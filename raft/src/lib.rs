@@ -19,6 +19,7 @@ pub mod identity;
 pub mod image;
 pub mod leadership;
 pub mod level;
+mod local;
 pub mod log;
 pub mod mark;
 pub mod membership;

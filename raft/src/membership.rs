@@ -39,6 +39,7 @@ use crate::fatal::Fatal;
 use crate::identity::{Identity, Origin};
 use crate::leadership::Candidate;
 use crate::level;
+use crate::local::Local;
 use crate::log::LogAdapter;
 use crate::mark;
 use crate::office::Chancery;
@@ -216,7 +217,8 @@ async fn run(
         Arc::clone(&policy),
         fatal.clone(),
         tasks.token(),
-    );
+    )
+    .on(Local::of(&options.clock, node));
     let raft = Raft::new(node, Arc::new(config), links, LogAdapter::new(log.clone()), applier)
         .await
         .map_err(|error| StartError::Consensus(error.to_string()))?;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use campanile_core::mutant::{self, Mutant};
 use campanile_storage::Trouble;
 use campanile_storage::ledger::Options as LedgerOptions;
 use campanile_storage::log::{Log, LogStore, SledLog};
@@ -130,7 +131,7 @@ impl Options {
             enable_elect: true,
             // The default restores a leader without an election: killed between replicating and its own sync, it used a
             // log id again for other content, and replicas parted silently (3 of 120 seeded runs; 0 of 200 without).
-            enable_leader_restore: Some(false),
+            enable_leader_restore: Some(mutant::is_on(Mutant::LeaderRestore)),
             // A node that cannot win must not raise the term: it would depose a healthy leader when it comes back.
             enable_pre_vote: Some(true),
             // Without it a one-way partition stalls the cluster for ever: a leader that nobody hears goes on for ever.
@@ -207,5 +208,13 @@ mod tests {
     #[test]
     fn an_election_that_is_shorter_than_a_heartbeat_is_refused() {
         assert!(options(200, 150, 300).config().is_err());
+    }
+
+    #[cfg(feature = "mutants")]
+    #[test]
+    fn a_mutant_lets_a_leader_lead_on_without_an_election() {
+        let restores = || options(50, 150, 300).config().unwrap().enable_leader_restore;
+        assert_eq!(mutant::with(None, restores), Some(false));
+        assert_eq!(mutant::with(Some(Mutant::LeaderRestore), restores), Some(true));
     }
 }

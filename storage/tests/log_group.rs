@@ -277,3 +277,25 @@ fn readers_beside_a_busy_writer_never_see_a_hole() {
         reader.join().unwrap();
     });
 }
+
+#[cfg(feature = "mutants")]
+#[test]
+fn a_mutant_answers_for_what_a_crash_takes() {
+    use campanile_storage::mutant::acknowledge_early;
+    let kept = |early| {
+        acknowledge_early(early);
+        let disk = MemoryDisk::default();
+        let (log, mut writer) = open(&disk);
+        let heard = Heard::default();
+        log.append(entries(1..3), heard.done("first")).unwrap();
+        writer.turn();
+        log.append(entries(3..5), heard.done("second")).unwrap();
+        writer.turn();
+        assert_eq!(heard.take(), ["first: durable", "second: durable"]);
+        disk.crash();
+        open(&disk).0.bounds().last
+    };
+    assert_eq!(kept(false), Some(4));
+    assert_eq!(kept(true), Some(2), "the next write has synced the first");
+    acknowledge_early(false);
+}
