@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use campanile_core::attempt::{Holder, Lease, Report, Verdict};
 use campanile_core::command::{
-    BeginItem, Body, Command, Condition, LeaderEpoch, Request, RequestKey, SettleItem, Take, Work,
+    BeginItem, Body, Command, Condition, LeaderEpoch, PutQueue, Request, RequestKey, SettleItem, Take, Work,
 };
-use campanile_core::definition::{Definition, Policy, QueueTarget, ScheduleName, Target, Webhook};
+use campanile_core::definition::{Definition, Overlap, Policy, QueueTarget, ScheduleName, Target, Webhook};
 use campanile_core::event::{Event, Row};
 use campanile_core::firing::FiringId;
 use campanile_core::id::{AttemptNumber, Epoch, LogIndex, NodeId, Term};
 use campanile_core::machine::Machine;
 use campanile_core::plan::{Options, PauseUntil, Planner, ResumeFrom, Wanted};
+use campanile_core::queue::QueueSettings;
 use campanile_core::reply::{Leased, Reply, SettledNow};
 use campanile_core::spec::Spec;
 use campanile_core::time::{Span, Timestamp};
@@ -177,8 +178,19 @@ impl Handmade {
     }
 
     pub(super) fn trigger(&mut self, of: &str, key: Option<&str>) -> Reply {
-        let body = self.planner.trigger(&self.machine, self.now(), wanted(of, key), None, None).unwrap();
+        self.trigger_as(of, key, None)
+    }
+
+    pub(super) fn trigger_as(&mut self, of: &str, key: Option<&str>, overlap: Option<Overlap>) -> Reply {
+        let body = self.planner.trigger(&self.machine, self.now(), wanted(of, key), None, overlap).unwrap();
         self.commit(body)
+    }
+
+    /// The limits of the queue `q`.
+    pub(super) fn put_queue(&mut self, max_in_flight: Option<u32>, max_in_flight_per_key: u32) {
+        let settings = QueueSettings { max_in_flight, max_in_flight_per_key, rate: None };
+        let (condition, request) = (Condition::None, request(None));
+        self.commit(Body::PutQueue(PutQueue { name: "q".into(), settings, condition, request }));
     }
 
     /// Decides everything that is due at that moment.
@@ -284,21 +296,12 @@ impl Handmade {
         rows.collect()
     }
 
-    /// Nothing is found by the property of that name.
-    #[track_caller]
-    pub(super) fn assert_silent(&self, property: &str) {
-        let found = self.judge(&mut *of_name(property));
-        assert!(found.is_clean(), "{found:#?}");
-    }
-
     /// The property of that name finds something that is told so.
     #[track_caller]
     pub(super) fn assert_found(&self, property: &str, words: &str) {
-        let found = self.judge(&mut *of_name(property));
+        let mut known = super::all().into_iter();
+        let found =
+            self.judge(&mut *known.find(|known| known.name() == property).expect("a property of that name"));
         assert!(found.told.iter().any(|(_, what)| what.contains(words)), "no {words:?} in {found:#?}");
     }
-}
-
-fn of_name(property: &str) -> Box<dyn Invariant> {
-    super::all().into_iter().find(|known| known.name() == property).expect("a property of that name")
 }
