@@ -43,6 +43,8 @@ mod at_most_once;
 
 mod queues;
 
+mod followed;
+
 mod answers;
 
 mod keys;
@@ -174,6 +176,7 @@ pub fn with(bounds: Bounds) -> Vec<Box<dyn Invariant>> {
         Box::new(delivered::Delivered::default()),
         Box::new(at_most_once::AtMostOnce::default()),
         Box::new(queues::Queues),
+        Box::new(followed::Followed::default()),
         Box::new(keys::Keys::default()),
         Box::new(kept::Kept::new(bounds)),
         Box::new(linear::Linear::new(bounds)),

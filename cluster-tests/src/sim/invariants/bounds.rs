@@ -86,7 +86,7 @@ impl Invariant for Bounded {
                 _ => {}
             }
         }
-        if index % SAMPLE == 0 {
+        if index.is_multiple_of(SAMPLE) {
             self.judge_machine(step.after, found);
         }
     }

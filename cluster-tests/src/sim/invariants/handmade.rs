@@ -1,6 +1,8 @@
 //! Histories made by hand: the real machine and planner, one leader after another, and what is told of them to a property. A
 //! test doctors what was told.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

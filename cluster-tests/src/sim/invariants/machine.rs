@@ -31,7 +31,7 @@ impl Invariant for Sound {
     }
 
     fn step(&mut self, step: &Step<'_>, found: &mut Findings) {
-        if step.index % SAMPLE == 0 {
+        if step.index.is_multiple_of(SAMPLE) {
             self.look(step.index, step.after, found);
         }
     }

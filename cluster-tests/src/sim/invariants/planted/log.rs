@@ -2,7 +2,7 @@
 
 use campanile_core::command::{Body, Tick};
 use campanile_core::definition::Policy;
-use campanile_core::event::Event;
+use campanile_core::event::{Event, Row};
 use campanile_core::id::{Epoch, LogIndex, NodeId, Term};
 use campanile_core::machine::Machine;
 use campanile_core::reply::{Rejection, Reply};
@@ -126,19 +126,19 @@ fn more_than_a_bound_allows_is_found() {
     history.assert_found("everything has a bound", "bytes of output");
 }
 
+/// What is wrong with a ledger.
+type Doctor = fn(&mut Vec<(u64, Row)>);
+
 #[test]
 fn a_ledger_that_differs_lacks_or_has_more_is_found() {
     let history = Handmade::plain();
     let rows = history.rows();
-    let cases: [(&str, Box<dyn Fn(&mut Vec<_>)>); 5] = [
-        (
-            "where the log has",
-            Box::new(|rows: &mut Vec<(u64, campanile_core::event::Row)>| rows[3].1.at = instant(1)),
-        ),
-        ("where the log has", Box::new(|rows| drop(rows.remove(3)))),
-        ("rows of entries", Box::new(|rows| rows.push(rows.last().unwrap().clone()))),
-        ("lacks entry 1", Box::new(|rows| drop(rows.drain(..3)))),
-        ("where the log has", Box::new(|rows| rows[4].0 += 1)),
+    let cases: [(&str, Doctor); 5] = [
+        ("where the log has", |rows| rows[3].1.at = instant(1)),
+        ("where the log has", |rows| drop(rows.remove(3))),
+        ("rows of entries", |rows| rows.push(rows.last().unwrap().clone())),
+        ("lacks entry 1", |rows| drop(rows.drain(..3))),
+        ("where the log has", |rows| rows[4].0 += 1),
     ];
     for (words, doctor) in cases {
         let mut history = Handmade::plain();
@@ -154,11 +154,11 @@ fn a_ledger_that_is_behind_or_has_dropped_its_front_is_nothing_wrong() {
     let mut history = Handmade::plain();
     let dropped = Event::LedgerDropped { before: LogIndex(3) };
     let last = history.made.last_mut().unwrap();
-    last.rows.push(campanile_core::event::Row { at: last.command.at, event: dropped });
+    last.rows.push(Row { at: last.command.at, event: dropped });
     let rows = history.rows();
     let members = Event::MembersChanged { voters: vec![NodeId(1)], learners: Vec::new() };
     let mut front: Vec<_> = rows.iter().filter(|(index, _)| *index >= 3).cloned().collect();
-    front.insert(1, (3, campanile_core::event::Row { at: instant(0), event: members }));
+    front.insert(1, (3, Row { at: instant(0), event: members }));
     let behind = rows.iter().filter(|(index, _)| *index <= 5).cloned().collect();
     history.ledgers = Some([(1, front), (2, behind), (3, Vec::new())].into());
     let mut property = super::super::ledgers::Ledgers;

@@ -2,9 +2,9 @@
 
 use campanile_core::attempt::{Holder, Verdict};
 use campanile_core::command::{Body, PauseQueue};
-use campanile_core::definition::{Delivery, Policy};
+use campanile_core::definition::{Action, Delivery, Policy};
 use campanile_core::event::{Event, Outcome, Row};
-use campanile_core::firing::EndState;
+use campanile_core::firing::{EndState, Kind};
 use campanile_core::id::{AttemptNumber, FencingToken, NodeId};
 use campanile_core::time::Span;
 
@@ -237,4 +237,45 @@ fn a_lease_of_a_paused_queue_and_one_of_the_wrong_kind_of_holder_are_found() {
     lease.holder = Holder::Node(NodeId(1));
     assert!(history.machine.named(&name("n/a")).is_some());
     history.assert_found("queue limits", "was begun by Node(1)");
+}
+
+/// A firing that was accepted, of a schedule that triggers another then, which has done so.
+fn followed() -> Handmade {
+    let mut history = Handmade::with(every(3_600, Policy::default()));
+    let mut first = every(60, Policy::default());
+    first.on_success = Some(Box::new(Action::Trigger(name("n/a"))));
+    history.put("n/first", first, None);
+    history.tick_at(60_000);
+    history.deliver();
+    history.tick_at(history.moment + 50);
+    history
+}
+
+#[test]
+fn what_follows_twice_or_never_or_for_no_reason_is_found() {
+    const PROPERTY: &str = "what follows comes once";
+    let is_chained = |event: &Event| matches!(event, Event::Fired { kind: Kind::Chained(_), .. });
+    assert!(followed().judge(&mut super::super::followed::Followed::default()).is_clean());
+    let mut history = followed();
+    let (made, place) = history.find(is_chained);
+    let again = made.rows[place].clone();
+    made.rows.push(again);
+    history.assert_found(PROPERTY, "which asks for nothing more");
+    let mut history = followed();
+    let (made, place) = history.find(is_chained);
+    made.rows.remove(place);
+    history.assert_found(PROPERTY, "has not been followed, and nothing waits");
+    let mut history = followed();
+    let (made, place) = history.find(is_settled);
+    made.rows.remove(place);
+    history.assert_found(PROPERTY, "which asks for nothing more");
+}
+
+#[test]
+fn what_is_to_follow_and_waits_is_nothing_wrong() {
+    let mut history = followed();
+    history.tick_at(120_000);
+    history.deliver();
+    assert_eq!(history.machine.chains().count(), 1);
+    assert!(history.judge(&mut super::super::followed::Followed::default()).is_clean());
 }
