@@ -15,6 +15,7 @@ use openraft::{Config, ConfigError, SnapshotPolicy, StepDownPolicy};
 use crate::stamp::StampBound;
 use crate::transport::clocks::WallClock;
 use crate::transport::guard::Secret;
+use crate::watchdog::Limits;
 
 /// Opens the log's store in a directory.
 pub type LogOpener = Arc<dyn Fn(&Path) -> Result<Box<dyn LogStore>, Trouble> + Send + Sync>;
@@ -56,6 +57,8 @@ pub struct Options {
     pub in_flight: usize,
     /// How the ledger keeps its files.
     pub ledger: LedgerOptions,
+    /// When this node stops for a part of it that stands still.
+    pub watchdog: Limits,
     /// Opens the log.
     pub open_log: LogOpener,
 }
@@ -84,6 +87,7 @@ impl Options {
             keep_entries: 5_000,
             in_flight: 1_024,
             ledger: LedgerOptions::default(),
+            watchdog: Limits::default(),
             open_log: Arc::new(|dir| Ok(Box::new(SledLog::open(dir)?))),
         }
     }
