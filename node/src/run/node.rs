@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use campanile_core::firing::Phase;
 use campanile_core::{cron, plan};
-use campanile_raft::{Consensus, Options, Secret};
+use campanile_raft::{Consensus, Options, Secret, watchdog};
 use campanile_storage::history::{History, Indexer};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -25,7 +25,7 @@ use crate::auth;
 use crate::backup::{Backups, Restores};
 use crate::clock::Clock;
 use crate::clock::guard::Guard;
-use crate::config::Config;
+use crate::config::{Config, Watchdog};
 use crate::dispatch::egress::{Egress, Members};
 use crate::dispatch::{self, Desk, Limits, Tools, webhook};
 use crate::http::{self, App};
@@ -235,9 +235,22 @@ fn options(config: &Config, clock: Clock, guard: Guard) -> Options {
         heartbeat: millis(config.raft.heartbeat),
         election_min: millis(config.raft.election_min),
         election_max: millis(config.raft.election_max),
+        watchdog: watchdogs(&config.watchdog),
         image_every_entries: config.raft.snapshot_entries,
         image_every_bytes: config.raft.snapshot_bytes,
         ..defaults
+    }
+}
+
+/// Zero is never.
+fn watchdogs(config: &Watchdog) -> watchdog::Limits {
+    let limit = |span: campanile_core::time::Span| {
+        Some(Duration::from_millis(span.as_millis())).filter(|span| !span.is_zero())
+    };
+    watchdog::Limits {
+        disk_hand_over: limit(config.disk_hand_over),
+        disk_stop: limit(config.disk_stop),
+        quorum_leases: Some(config.quorum_leases).filter(|leases| *leases > 0),
     }
 }
 
@@ -306,6 +319,7 @@ fn metrics_text(consensus: &Consensus, cluster: &Arc<Cluster>, tools: &Tools) ->
             clock_ahead: seen.standing.is_ahead,
             tz_versions: seen.tz_versions().len(),
             format_level: view.format_level().0,
+            watchdogs: status.watchdogs,
         })
     })
 }
