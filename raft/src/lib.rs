@@ -35,6 +35,7 @@ pub mod told;
 pub mod transport;
 pub mod types;
 pub mod view;
+pub mod watchdog;
 
 pub use consensus::{
     BackupError, ClusterStatus, Consensus, ForwardError, Image, LogStatus, Member, MembershipError, ReadError,

@@ -59,6 +59,7 @@ use crate::transport::network::{Handler, Listener};
 use crate::transport::zones::Zones;
 use crate::types::Peer;
 use crate::view::View;
+use crate::watchdog::{self, Alarms};
 
 /// How often peers are asked while there is something to wait for.
 const ASK_EVERY: Duration = Duration::from_millis(200);
@@ -201,7 +202,7 @@ async fn run(
     guard.become_node(node);
     let view = Arc::new(View::new(machine.clone()));
     let policy = Arc::new(Policy::new(options.image_every_entries, options.image_every_bytes));
-    let fatal = Fatal::default();
+    let (fatal, alarms) = (Fatal::default(), Alarms::new());
     let reign = Arc::new(Reign::new(Arc::clone(&view)));
     mark::watch(&ledger, &options, &fatal);
     let ask = ends::over(Arc::clone(&dialer));
@@ -237,6 +238,7 @@ async fn run(
         clock: Arc::clone(&options.clock),
         ledger: site.reader(),
         reign: Arc::clone(&reign),
+        alarms: Arc::clone(&alarms),
     };
     let comparer = comparer();
     let level_view = Arc::clone(&view);
@@ -249,6 +251,7 @@ async fn run(
         site: site.clone(),
         view,
         fatal: fatal.clone(),
+        alarms,
         offices: offices.clone(),
         dialer,
         doors: Arc::clone(&doors),
@@ -271,6 +274,8 @@ async fn run(
         Origin::Joined => spawn(&tasks, &stop, join::become_voter(Arc::downgrade(&inner))),
     }
     spawn(&tasks, &stop, candidate.serve(offices));
+    spawn(&tasks, &stop, watchdog::disk::serve(Arc::downgrade(&inner)));
+    spawn(&tasks, &stop, watchdog::quorum::serve(Arc::downgrade(&inner)));
     spawn(&tasks, &stop, make_images(raft.clone(), policy));
     spawn(&tasks, &stop, watch_core(raft, inner.log.clone(), reign, fatal, stop.clone()));
     Ok(Consensus::new(inner))

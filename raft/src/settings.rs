@@ -18,6 +18,7 @@ use crate::transport::clocks::WallClock;
 use crate::transport::guard::Secret;
 use crate::transport::lanes::Lanes;
 use crate::transport::network::Network;
+use crate::watchdog::Limits;
 
 /// Opens the log's store in a directory.
 pub type LogOpener = Arc<dyn Fn(&Path) -> Result<Box<dyn LogStore>, Trouble> + Send + Sync>;
@@ -61,6 +62,8 @@ pub struct Options {
     pub in_flight: usize,
     /// How the ledger keeps its files.
     pub ledger: LedgerOptions,
+    /// When this node stops for a part of it that stands still.
+    pub watchdog: Limits,
     /// Opens the log.
     pub open_log: LogOpener,
     /// Starts it.
@@ -93,6 +96,7 @@ impl Options {
             keep_entries: 5_000,
             in_flight: 1_024,
             ledger: LedgerOptions::default(),
+            watchdog: Limits::default(),
             open_log: Arc::new(|dir| Ok(Box::new(SledLog::open(dir)?))),
             start_log: Arc::new(Log::open),
             network: Arc::new(Lanes::default()),

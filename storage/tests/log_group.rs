@@ -63,13 +63,18 @@ fn read(log: &Log, range: std::ops::Range<u64>) -> Vec<Entry> {
 fn entries_can_be_read_before_they_are_durable() {
     let (log, mut writer) = open(&MemoryDisk::default());
     let heard = Heard::default();
+    assert!(!log.stats().is_busy);
     log.append(entries(1..4), heard.done("append")).unwrap();
+    assert!(log.stats().is_busy);
     assert_eq!((read(&log, 1..9), log.bounds().last), (entries(1..4), Some(3)));
     assert_eq!((log.last().unwrap(), log.stats().durable), (Some(entry(3)), None));
     assert_eq!(heard.take(), [""; 0]);
     writer.turn();
     assert_eq!(heard.take(), ["append: durable"]);
     assert_eq!((log.stats().durable, log.stats().waiting_entries), (Some(3), 0));
+    assert!(!log.stats().is_busy);
+    log.save_vote(Bytes::from("vote"), heard.done("vote"));
+    assert!(log.stats().is_busy, "a vote is no entry and waits all the same");
 }
 
 #[test]
