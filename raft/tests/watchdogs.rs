@@ -30,6 +30,21 @@ impl Gate {
     }
 }
 
+/// The gates of all nodes. They open when the test ends, also when it fails: a log waits for its writer before it goes.
+struct Gates(Vec<Gate>);
+
+impl Gates {
+    fn open(&self) {
+        self.0.iter().for_each(|gate| gate.set(false));
+    }
+}
+
+impl Drop for Gates {
+    fn drop(&mut self) {
+        self.open();
+    }
+}
+
 /// A store whose syncs go through a gate.
 struct Gated(Box<dyn LogStore>, Gate);
 
@@ -89,11 +104,11 @@ impl LogStore for Gated {
 }
 
 /// Three nodes, each with its gate.
-async fn started(limits: watchdog::Limits) -> (Cluster, Vec<Gate>) {
+async fn started(limits: watchdog::Limits) -> (Cluster, Gates) {
     let mut cluster = Cluster::new(3, Disk::Memory).await;
-    let gates: Vec<Gate> = (0..3).map(|_| Gate::default()).collect();
+    let gates = Gates((0..3).map(|_| Gate::default()).collect());
     let mut starts = Vec::new();
-    for (node, gate) in gates.iter().enumerate() {
+    for (node, gate) in gates.0.iter().enumerate() {
         let mut options = cluster.options(node);
         let (open, gate) = (Arc::clone(&options.open_log), gate.clone());
         options.open_log = Arc::new(move |dir: &Path| Ok(Box::new(Gated(open(dir)?, gate.clone()))));
@@ -116,8 +131,8 @@ async fn reason(node: &Consensus) -> String {
     within(fatal.wait_for(Option::is_some)).await.unwrap().clone().unwrap()
 }
 
-async fn end(mut cluster: Cluster, gates: &[Gate]) {
-    gates.iter().for_each(|gate| gate.set(false));
+async fn end(mut cluster: Cluster, gates: &Gates) {
+    gates.open();
     for consensus in std::mem::take(&mut cluster.nodes).into_values() {
         within(consensus.stop()).await;
     }
@@ -129,7 +144,7 @@ async fn a_leader_whose_disk_hangs_gives_its_office_away_and_stops_when_it_goes_
     let limits = watchdog::Limits { disk_hand_over: seconds(1), disk_stop: seconds(6), ..NEVER };
     let (mut cluster, gates) = started(limits).await;
     let (old, office) = cluster.in_office().await;
-    gates[old].set(true);
+    gates.0[old].set(true);
     let pending = office.hand_over(cluster.now(), tick).unwrap();
     let (new, _) = cluster.next_office(&office).await;
     assert_ne!(new, old);
@@ -140,6 +155,7 @@ async fn a_leader_whose_disk_hangs_gives_its_office_away_and_stops_when_it_goes_
     assert_eq!(reason(hung).await, "the disk hangs: a write of the log has not ended for 6 s");
     assert!(hung.offices().borrow().is_none());
     drop(pending);
+    gates.open();
     // The others go on without it.
     let hung = cluster.nodes.remove(&old).unwrap();
     cluster.ticks(3).await;
@@ -154,7 +170,7 @@ async fn a_leader_that_nobody_acknowledges_although_all_are_there_stops() {
     let (leader, _) = cluster.in_office().await;
     cluster.agreed(cluster.nodes[&leader].applied()).await;
     let others: Vec<usize> = (0..3).filter(|node| *node != leader).collect();
-    others.iter().for_each(|other| gates[*other].set(true));
+    others.iter().for_each(|other| gates.0[*other].set(true));
     // It sends no heartbeats any more, and each of the others stands, and waits for its disk to save that.
     let successor = NodeId(others[0] as u64 + 1);
     poll(|| async { cluster.nodes[&leader].transfer(successor).await.ok() }).await;
