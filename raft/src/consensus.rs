@@ -205,8 +205,7 @@ impl Consensus {
         self.0.doors.answer_forwarded(Some(handler));
     }
 
-    /// Forwarded requests of other nodes are answered by nobody any more. What answers them holds this handle, which holds
-    /// it: whoever wants the memory of a node back says this.
+    /// From now on by nobody: what answers holds this handle and is held by it, so their memory only comes back after this.
     pub fn answer_nothing_forwarded(&self) {
         self.0.doors.answer_forwarded(None);
     }
