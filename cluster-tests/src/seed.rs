@@ -71,6 +71,25 @@ impl Dice {
         self.roll() % bound
     }
 
+    /// Whether one of a hundred equal chances falls among so many.
+    pub fn percent(&mut self, chances: u64) -> bool {
+        self.below(100) < chances
+    }
+
+    /// One of these.
+    ///
+    /// # Panics
+    /// When there are none.
+    pub fn pick<T: Copy>(&mut self, among: &[T]) -> T {
+        among[self.below(among.len() as u64) as usize]
+    }
+
+    /// Dice of their own for something that happens beside the rest.
+    #[must_use]
+    pub fn part(&mut self) -> Self {
+        Self { state: self.roll() }
+    }
+
     /// A duration from `least` up to and without `most`, in whole microseconds.
     pub fn between(&mut self, least: Duration, most: Duration) -> Duration {
         let room = most.saturating_sub(least).as_micros() as u64;

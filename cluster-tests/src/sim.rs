@@ -1,6 +1,7 @@
 //! A cluster under a seed: real consensus, machine, ticker, dispatcher and API in one thread, over a network, disks and
 //! clocks that are values. What it does and what it finds is told in `docs/simulation.md`.
 
+pub mod caller;
 pub mod clock;
 pub mod coverage;
 pub mod disk;
@@ -17,5 +18,6 @@ pub mod receivers;
 pub mod story;
 pub mod strike;
 pub mod trace;
+pub mod worker;
 pub mod workload;
 pub mod world;

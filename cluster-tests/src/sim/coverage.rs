@@ -43,5 +43,6 @@ pub fn reached(rows: &[(u64, Row)], story: &Story, refusals: &Reached) -> Reache
             _ => {}
         }
     }
+    super::workload::met::met(story).into_iter().for_each(note);
     reached
 }

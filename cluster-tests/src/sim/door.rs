@@ -11,7 +11,7 @@ use axum::http::Request;
 use serde_json::Value;
 
 use super::host::Host;
-use super::story::{Call, Outcome, Story};
+use super::story::{Call, Condition, Moment, Outcome, Story};
 use super::trace::Trace;
 use crate::seed::Dice;
 
@@ -59,10 +59,24 @@ impl Doors {
         self.hosts.len()
     }
 
+    /// Virtual milliseconds since the world began.
+    #[must_use]
+    pub fn moment(&self) -> Moment {
+        self.trace.moment()
+    }
+
     /// Asks, and waits for as long as the caller does.
     pub async fn ask(&self, ask: Ask) -> Outcome {
+        self.ask_if(ask, None).await.0
+    }
+
+    /// Asks on a condition; with the entity tag of the answer.
+    pub async fn ask_if(&self, ask: Ask, condition: Option<Condition>) -> (Outcome, Option<String>) {
         let place = self.begin(&ask);
-        let outcome = self.call(ask).await;
+        if let Some(condition) = &condition {
+            self.story().conditions.insert(place, condition.clone());
+        }
+        let (outcome, tag) = self.call(ask, condition).await;
         let moment = self.trace.moment();
         let told = match &outcome {
             Outcome::Ok(status, _) => u64::from(*status),
@@ -71,7 +85,7 @@ impl Doors {
         };
         self.trace.note("told", &[place as u64, told], || format!("call {place}: {outcome:?}"));
         self.story().calls[place].ended = Some((moment, outcome.clone()));
-        outcome
+        (outcome, tag)
     }
 
     fn begin(&self, ask: &Ask) -> usize {
@@ -96,16 +110,21 @@ impl Doors {
         place
     }
 
-    async fn call(&self, ask: Ask) -> Outcome {
+    async fn call(&self, ask: Ask, condition: Option<Condition>) -> (Outcome, Option<String>) {
         let (there, back, lost) = self.weather();
         tokio::time::sleep(there).await;
         let Some(running) = self.hosts[ask.node].running() else {
-            return Outcome::Fail(0, "connection_refused".into());
+            return (Outcome::Fail(0, "connection_refused".into()), None);
         };
         let mut request = Request::builder().method(ask.method).uri(&ask.path);
         if let Some(key) = &ask.key {
             request = request.header("idempotency-key", key);
         }
+        request = match condition {
+            Some(Condition::Unchanged(tag)) => request.header("if-match", tag),
+            Some(Condition::Absent) => request.header("if-none-match", "*"),
+            None => request,
+        };
         let body = ask.body.as_ref().map_or_else(Body::empty, |body| Body::from(body.to_string()));
         let request = request.header("content-type", "application/json").body(body);
         let request = request.expect("a workload asks what is a request");
@@ -113,7 +132,8 @@ impl Doors {
         let mut served = running.process.spawn(async move {
             let response = front.answer(request).await;
             let status = response.status().as_u16();
-            (status, to_bytes(response.into_body(), ANSWER_LIMIT).await.unwrap_or_default())
+            let tag = response.headers().get("etag").and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+            (status, tag, to_bytes(response.into_body(), ANSWER_LIMIT).await.unwrap_or_default())
         });
         let answered = tokio::time::timeout(ask.within, &mut served).await;
         if answered.is_err() {
@@ -122,9 +142,8 @@ impl Doors {
         }
         tokio::time::sleep(back).await;
         match answered {
-            Ok(Ok(_)) if lost => Outcome::Unknown,
-            Ok(Ok((status, bytes))) => read(status, &bytes),
-            Ok(Err(_)) | Err(_) => Outcome::Unknown,
+            Ok(Ok((status, tag, bytes))) if !lost => (read(status, &bytes), tag),
+            _ => (Outcome::Unknown, None),
         }
     }
 
@@ -136,7 +155,8 @@ impl Doors {
         (there, back, dice.below(100) < 2)
     }
 
-    fn story(&self) -> MutexGuard<'_, Story> {
+    /// What has happened so far.
+    pub(super) fn story(&self) -> MutexGuard<'_, Story> {
         self.story.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -96,11 +96,83 @@ pub struct Send {
     pub answered: Option<u16>,
 }
 
+/// What a write was made conditional on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// `If-Match`: that its entity tag is still this.
+    Unchanged(String),
+    /// `If-None-Match: *`: that it is not there.
+    Absent,
+}
+
+/// A lease that a worker was given, and what it was told of it afterwards.
+#[derive(Debug, Clone)]
+pub struct Held {
+    /// Who: as [`Call::client`].
+    pub worker: usize,
+    /// The queue.
+    pub queue: String,
+    /// The text that names it.
+    pub lease: String,
+    /// The firing,
+    pub firing: FiringId,
+    /// its schedule, `namespace/name`,
+    pub schedule: String,
+    /// and which attempt of it.
+    pub attempt: u32,
+    /// The fencing token.
+    pub token: u64,
+    /// When the log gave it, by the log's time.
+    pub begun_at: Timestamp,
+    /// Its end as it was given, by the log's time.
+    pub until: Timestamp,
+    /// When the worker heard of it.
+    pub got: Moment,
+    /// How the worker meant to treat it.
+    pub manner: &'static str,
+    /// The heartbeats that were answered well: when, and the end that was told.
+    pub beats: Vec<(Moment, Timestamp)>,
+    /// What the worker said of its outcome, in the order in which the answers came.
+    pub settles: Vec<Settle>,
+    /// When the worker was done with it, and what it believes; open when the world ended first.
+    pub ended: Option<(Moment, Ended)>,
+}
+
+/// An outcome that a worker reported.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settle {
+    /// `succeeded`, `failed`, `retry` or `cancelled`.
+    pub outcome: &'static str,
+    /// When it was first sent; an answer that was lost is asked for again.
+    pub asked: Moment,
+    /// When the last answer came, or none.
+    pub told: Moment,
+    /// What that was.
+    pub answer: Outcome,
+}
+
+/// What a worker believes of a lease that it is done with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// A settle was answered with yes.
+    Settled,
+    /// It was told that it has lost it.
+    Lost,
+    /// It asked, and nobody answered, or with something else.
+    Unknown,
+    /// It never said anything.
+    Silent,
+}
+
 /// Everything but the steps.
 #[derive(Debug, Default)]
 pub struct Story {
     /// All calls, in the order in which they were sent.
     pub calls: Vec<Call>,
+    /// The conditions of those calls that had one, by their places.
+    pub conditions: BTreeMap<usize, Condition>,
+    /// All leases that workers were given, in the order in which they heard of them.
+    pub leases: Vec<Held>,
     /// All webhooks, in the order in which they left.
     pub sends: Vec<Send>,
     /// Stretches in which no majority of voters could work, or could not for long enough: from, to.
