@@ -16,11 +16,14 @@ use campanile::http::Front;
 use campanile::leader::Retention;
 use campanile::run::life::{self, Life, Setting};
 use campanile::service::records::{Asked, Records, history_keys};
+use campanile_core::id::LogIndex;
 use campanile_core::plan;
 use campanile_core::time::Span;
-use campanile_raft::runtime::Process;
+use campanile_raft::runtime::{Process, watch};
 use campanile_raft::{Consensus, Options};
 use campanile_storage::ledger::{Options as LedgerOptions, Upkeep};
+
+use tokio::sync::Notify;
 
 use super::clock::MachineClock;
 use super::disk::Disk;
@@ -42,6 +45,8 @@ pub struct Around {
     pub peers: Arc<Vec<String>>,
     /// How the nodes are set.
     pub tuning: Tuning,
+    /// Rung whenever a node has applied something.
+    pub stir: Arc<Notify>,
 }
 
 /// What is set otherwise than in production, since a world lasts minutes.
@@ -273,6 +278,7 @@ impl Host {
                     consensus: life.consensus().clone(),
                 };
                 self.stand().running = Some(running);
+                process.spawn(self.clone().stir(life.consensus().changes()));
                 let reason = fatal.wait_for(Option::is_some).await;
                 reason.map_or_else(|ended| ended.to_string(), |reason| reason.clone().unwrap_or_default())
             }
@@ -290,6 +296,12 @@ impl Host {
         };
         tokio::spawn(over);
         std::future::pending::<()>().await;
+    }
+
+    async fn stir(self, mut changes: watch::Receiver<LogIndex>) {
+        while changes.changed().await.is_ok() {
+            self.0.around.stir.notify_one();
+        }
     }
 
     async fn begin(&self, process: &Process) -> Result<Life, campanile_raft::StartError> {

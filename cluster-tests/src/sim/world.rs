@@ -14,6 +14,8 @@ use campanile::service::records::read_row;
 use campanile_core::event::Row;
 use campanile_core::time::Timestamp;
 
+use tokio::sync::Notify;
+
 use super::clock::{MachineClock, TrueTime};
 use super::disk::Disk;
 use super::door::Doors;
@@ -101,6 +103,7 @@ struct World {
     doors: Doors,
     plan: Vec<Fault>,
     judge: Judge,
+    stir: Arc<Notify>,
     // Last, so that it goes when nobody uses its files any more.
     _folder: tempfile::TempDir,
 }
@@ -117,6 +120,7 @@ impl World {
         let net = Net::new(seed.dice("net"), trace.clone());
         let receivers = Receivers::new(seed.dice("receivers"), Arc::clone(&story), trace.clone());
         let addresses: Vec<String> = (1..=MACHINES).map(|n| format!("machine-{n}:7400")).collect();
+        let stir = Arc::new(Notify::new());
         let hosts = addresses.iter().enumerate().map(|(place, address)| {
             // A founder knows the founders; who may join knows them and itself.
             let mut peers = addresses[..FOUNDERS].to_vec();
@@ -129,6 +133,7 @@ impl World {
                 trace: trace.clone(),
                 peers: Arc::new(peers),
                 tuning: Tuning::default(),
+                stir: Arc::clone(&stir),
             };
             let data = folder.path().join(format!("machine-{place}"));
             let disk = Disk::new(place as u64, &data, seed.dice(&format!("disk {place}")), trace.clone());
@@ -149,7 +154,19 @@ impl World {
         let drawn = || fault::plan(&mut seed.dice("faults"), MACHINES, until, &order.kinds);
         let plan = order.plan.clone().unwrap_or_else(drawn);
         let judge = Judge::new(MACHINES, time, trace.clone(), invariants::all());
-        Self { order: order.clone(), trace, time, hosts, story, hand, doors, plan, judge, _folder: folder }
+        Self {
+            order: order.clone(),
+            trace,
+            time,
+            hosts,
+            story,
+            hand,
+            doors,
+            plan,
+            judge,
+            stir,
+            _folder: folder,
+        }
     }
 
     async fn live(mut self) -> Verdict {
@@ -177,7 +194,14 @@ impl World {
             if looks % COMPARE_EVERY == 0 {
                 self.judge.compare_machines(&self.hosts);
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            // The judge sees an entry in the millisecond in which the first node has applied it.
+            let until = moment + LOOK_EVERY.as_millis() as u64;
+            while self.time.moment() < until {
+                let left = Duration::from_millis(until - self.time.moment());
+                if tokio::time::timeout(left, self.stir.notified()).await.is_ok() {
+                    self.judge.look(&self.hosts);
+                }
+            }
         }
         parties.end().await;
         self.verdict()
