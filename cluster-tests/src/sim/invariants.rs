@@ -51,6 +51,8 @@ mod keys;
 
 mod kept;
 
+mod reported;
+
 mod linear;
 
 mod ledgers;
@@ -179,6 +181,7 @@ pub fn with(bounds: Bounds) -> Vec<Box<dyn Invariant>> {
         Box::new(followed::Followed::default()),
         Box::new(keys::Keys::default()),
         Box::new(kept::Kept::new(bounds)),
+        Box::new(reported::Reported::new(bounds)),
         Box::new(linear::Linear::new(bounds)),
         Box::new(ledgers::Ledgers),
         Box::new(verified::Verified),

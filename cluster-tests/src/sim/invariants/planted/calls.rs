@@ -1,13 +1,14 @@
 //! What is wrong between callers and the log.
 
+use campanile_core::attempt::Verdict;
 use campanile_core::cron::instant_text;
 use campanile_core::definition::{Policy, ScheduleName};
 use campanile_core::plan::ResumeFrom;
 use campanile_core::reply::Reply;
 use serde_json::{Value, json};
 
-use super::super::handmade::{Handmade, every, name};
-use super::super::{Bounds, Invariant, kept, keys, linear};
+use super::super::handmade::{Handmade, every, name, queued};
+use super::super::{Bounds, Invariant, kept, keys, linear, reported};
 use crate::sim::story::{Call, Moment, Outcome};
 
 fn call(
@@ -202,4 +203,23 @@ fn a_read_that_overlaps_a_write_may_show_either_and_a_stale_one_is_not_judged() 
     history.story.calls.push(call("GET", stale, None, (6_500, 6_600), old));
     assert!(history.judge(&mut linear::Linear::new(Bounds::default())).is_clean());
     assert!(ScheduleName::parse("n/a").is_ok());
+}
+
+#[test]
+fn a_report_that_was_acknowledged_and_is_not_in_the_log_is_found() {
+    const PROPERTY: &str = "acknowledged reports are kept";
+    let mut history = Handmade::with(queued(10));
+    history.tick_at(10_000);
+    let firing = history.take(1, None)[0].firing;
+    history.moment = 12_000;
+    history.settle(firing, 1, Verdict::Succeeded).unwrap();
+    let path = |attempt: u32| format!("/v1/leases/lse_{}_{attempt}/settle", &firing.to_string()[4..]);
+    let done = Outcome::Ok(200, json!({}));
+    history.story.calls.push(call("POST", &path(1), None, (11_900, 12_100), done.clone()));
+    assert!(history.judge(&mut reported::Reported::new(Bounds::default())).is_clean());
+    history.story.calls.push(call("POST", &path(2), None, (13_000, 13_100), done));
+    history.assert_found(PROPERTY, "attempt 2 was acknowledged");
+    history.story.calls.truncate(1);
+    history.story.calls[0].ended.as_mut().unwrap().0 = 11_950;
+    history.assert_found(PROPERTY, "and reported at Some(12000)");
 }
