@@ -203,7 +203,14 @@ impl World {
                 }
             }
         }
-        parties.end().await;
+        let mut ending = std::pin::pin!(parties.end());
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut ending => break,
+                () = self.stir.notified() => self.judge.look(&self.hosts),
+            }
+        }
         self.verdict()
     }
 
@@ -338,7 +345,14 @@ impl World {
                 };
                 let Some(last) = page.last() else { break };
                 after = Some(last.position);
-                rows.extend(page.iter().filter_map(|row| Some((row.position.index, read_row(row).ok()?))));
+                for row in &page {
+                    match read_row(row) {
+                        Ok(told) => rows.push((row.position.index, told)),
+                        Err(error) => self.judge.found.add("a ledger reads", || {
+                            format!("machine {}: row {:?}: {error:?}", host.place(), row.position)
+                        }),
+                    }
+                }
             }
             ledgers.insert(running.consensus.node().0, rows);
         }

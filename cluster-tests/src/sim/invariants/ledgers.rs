@@ -1,7 +1,7 @@
 //! Equal ledgers: what a node has written is what the log says, row by row, whole entries, up to its end (DESIGN §3).
 //!
-//! A node may lack entries at the front which retention has dropped, and those after its end. Rows about membership are the
-//! adapter's, and not the machine's.
+//! A node may lack entries at the front which retention has dropped, and those after its end. Rows about membership, which the
+//! adapter makes, are among them.
 
 use campanile_core::event::{Event, Row};
 
@@ -24,20 +24,15 @@ impl Invariant for Ledgers {
         });
         let kept_from = kept_from.max().unwrap_or(0);
         for (node, rows) in end.ledgers {
-            let rows: Vec<&(u64, Row)> = rows.iter().filter(|(_, row)| is_machines(row)).collect();
-            if let Some(wrong) = wrong(&rows, end.rows, kept_from) {
+            if let Some(wrong) = wrong(rows, end.rows, kept_from) {
                 found.add(self.name(), || format!("node {node} {wrong}"));
             }
         }
     }
 }
 
-const fn is_machines(row: &Row) -> bool {
-    !matches!(row.event, Event::MembersChanged { .. })
-}
-
 /// The first difference of a node's rows from the log's.
-fn wrong(rows: &[&(u64, Row)], log: &[(u64, Row)], kept_from: u64) -> Option<String> {
+fn wrong(rows: &[(u64, Row)], log: &[(u64, Row)], kept_from: u64) -> Option<String> {
     let (first, last) = (rows.first()?.0, rows.last()?.0);
     let from = log.partition_point(|(index, _)| *index < first);
     if let Some((index, _)) = log[..from].iter().find(|(index, _)| *index >= kept_from) {
@@ -45,7 +40,7 @@ fn wrong(rows: &[&(u64, Row)], log: &[(u64, Row)], kept_from: u64) -> Option<Str
     }
     let to = log.partition_point(|(index, _)| *index <= last);
     let wanted = &log[from..to];
-    let parts = rows.iter().zip(wanted).find(|(has, wants)| **has != *wants);
+    let parts = rows.iter().zip(wanted).find(|(has, wants)| has != wants);
     if let Some(((index, row), (of, wanted))) = parts {
         return Some(format!("has {row:?} at entry {index}, where the log has {wanted:?} at entry {of}"));
     }
