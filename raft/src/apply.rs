@@ -49,6 +49,8 @@ pub struct Applier<R> {
     policy: Arc<Policy>,
     fatal: Fatal,
     runtime: PhantomData<fn() -> R>,
+    /// The newest format level that this node reads.
+    speaks: FormatLevel,
     /// Dropped last: who waits for it knows that the disk is let go.
     open: TaskTrackerToken,
 }
@@ -78,11 +80,29 @@ impl<R: AsyncRuntime> Applier<R> {
         open: TaskTrackerToken,
     ) -> Self {
         let Covered { last, membership, .. } = covered;
-        let runtime = PhantomData;
-        let mut applier =
-            Self { machine, last, membership, ledger, site, comparer, view, policy, fatal, runtime, open };
+        let (runtime, speaks) = (PhantomData, FormatLevel::NEWEST);
+        let mut applier = Self {
+            machine,
+            last,
+            membership,
+            ledger,
+            site,
+            comparer,
+            view,
+            policy,
+            fatal,
+            runtime,
+            speaks,
+            open,
+        };
         applier.retain();
         applier
+    }
+
+    /// Refuses what is of a newer format level than this.
+    #[must_use]
+    pub fn speaking(self, speaks: FormatLevel) -> Self {
+        Self { speaks, ..self }
     }
 
     fn covered(&self) -> Covered {
@@ -96,7 +116,7 @@ impl<R: AsyncRuntime> Applier<R> {
         let mut batch = Batch::<R> { rows: Vec::new(), replies: Vec::new() };
         while let Some(next) = entries.next().await {
             let (entry, responder) = next?;
-            let command = command_of(&entry, self.machine.format_level())?;
+            let command = command_of(&entry, self.machine.format_level(), self.speaks)?;
             if let Some(end) = command.as_ref().and_then(stated_by) {
                 self.write(&mut batch)?;
                 self.compare(end).await?;
@@ -216,6 +236,7 @@ impl<R: AsyncRuntime> Applier<R> {
             Ok::<_, io::Error>(incoming)
         });
         let incoming = saved.await??;
+        level::readable_by(self.speaks, incoming.machine.format_level()).map_err(io::Error::other)?;
         assert_eq!(incoming.covered.meta(), *meta, "the image is not the one that was announced");
         self.ledger.adopt(incoming.staged).map_err(io::Error::other)?;
         self.machine = incoming.machine;
@@ -230,13 +251,17 @@ impl<R: AsyncRuntime> Applier<R> {
 
 /// The command of an entry, where the log has agreed on `allowed`. One that this version cannot follow is refused before it
 /// is decoded, and so is one that raises the level above what this version reads.
-fn command_of(entry: &Entry, allowed: FormatLevel) -> Result<Option<Command>, io::Error> {
+fn command_of(
+    entry: &Entry,
+    allowed: FormatLevel,
+    speaks: FormatLevel,
+) -> Result<Option<Command>, io::Error> {
     let Payload::Normal(proposal) = &entry.payload else { return Ok(None) };
     let level = proposal.level().map_err(io::Error::other)?;
     level::in_order(level, allowed).map_err(io::Error::other)?;
     let command = proposal.command().map_err(io::Error::other)?;
     if let Body::SetFormatLevel(next) = command.body {
-        level::readable(next).map_err(io::Error::other)?;
+        level::readable_by(speaks, next).map_err(io::Error::other)?;
     }
     Ok(Some(command))
 }
