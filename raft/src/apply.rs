@@ -51,6 +51,8 @@ pub struct Applier<R> {
     fatal: Fatal,
     local: Local,
     runtime: PhantomData<fn() -> R>,
+    /// The newest format level that this node reads.
+    speaks: FormatLevel,
     /// Dropped last: who waits for it knows that the disk is let go.
     open: TaskTrackerToken,
 }
@@ -80,7 +82,7 @@ impl<R: AsyncRuntime> Applier<R> {
         open: TaskTrackerToken,
     ) -> Self {
         let Covered { last, membership, .. } = covered;
-        let (local, runtime) = (Local::default(), PhantomData);
+        let (local, runtime, speaks) = (Local::default(), PhantomData, FormatLevel::NEWEST);
         let mut applier = Self {
             machine,
             last,
@@ -93,6 +95,7 @@ impl<R: AsyncRuntime> Applier<R> {
             fatal,
             local,
             runtime,
+            speaks,
             open,
         };
         applier.retain();
@@ -102,6 +105,12 @@ impl<R: AsyncRuntime> Applier<R> {
     /// On that node, for the mutants of the simulation.
     pub(crate) fn on(self, local: Local) -> Self {
         Self { local, ..self }
+    }
+
+    /// Refuses what is of a newer format level than this.
+    #[must_use]
+    pub fn speaking(self, speaks: FormatLevel) -> Self {
+        Self { speaks, ..self }
     }
 
     fn covered(&self) -> Covered {
@@ -115,7 +124,7 @@ impl<R: AsyncRuntime> Applier<R> {
         let mut batch = Batch::<R> { rows: Vec::new(), replies: Vec::new() };
         while let Some(next) = entries.next().await {
             let (entry, responder) = next?;
-            let command = command_of(&entry, self.machine.format_level())?;
+            let command = command_of(&entry, self.machine.format_level(), self.speaks)?;
             if let Some(end) = command.as_ref().and_then(stated_by) {
                 self.write(&mut batch)?;
                 self.compare(end).await?;
@@ -235,6 +244,7 @@ impl<R: AsyncRuntime> Applier<R> {
             Ok::<_, io::Error>(incoming)
         });
         let incoming = saved.await??;
+        level::readable_by(self.speaks, incoming.machine.format_level()).map_err(io::Error::other)?;
         assert_eq!(incoming.covered.meta(), *meta, "the image is not the one that was announced");
         self.ledger.adopt(incoming.staged).map_err(io::Error::other)?;
         self.machine = incoming.machine;
@@ -249,13 +259,17 @@ impl<R: AsyncRuntime> Applier<R> {
 
 /// The command of an entry, where the log has agreed on `allowed`. One that this version cannot follow is refused before it
 /// is decoded, and so is one that raises the level above what this version reads.
-fn command_of(entry: &Entry, allowed: FormatLevel) -> Result<Option<Command>, io::Error> {
+fn command_of(
+    entry: &Entry,
+    allowed: FormatLevel,
+    speaks: FormatLevel,
+) -> Result<Option<Command>, io::Error> {
     let Payload::Normal(proposal) = &entry.payload else { return Ok(None) };
     let level = proposal.level().map_err(io::Error::other)?;
     level::in_order(level, allowed).map_err(io::Error::other)?;
     let command = proposal.command().map_err(io::Error::other)?;
     if let Body::SetFormatLevel(next) = command.body {
-        level::readable(next).map_err(io::Error::other)?;
+        level::readable_by(speaks, next).map_err(io::Error::other)?;
     }
     Ok(Some(command))
 }

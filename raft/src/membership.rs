@@ -151,7 +151,8 @@ fn place(options: &Options) -> Result<usize, StartError> {
 fn open_doors(options: Options, listener: Box<dyn Listener>) -> (Entrance, CancellationToken, TaskTracker) {
     let guard = Arc::new(Guard::new(options.cluster.clone(), options.secret.clone()));
     let (clock, tz) = (Arc::clone(&options.clock), options.tz_data.as_deref());
-    let doors = Arc::new(Doors::new(Arc::clone(&guard), clock, tz, own_peer(&options)));
+    let doors =
+        Arc::new(Doors::new(Arc::clone(&guard), clock, tz, own_peer(&options)).speaking(options.speaks));
     let (clocks, zones) = (Arc::new(Clocks::default()), Arc::new(Zones::default()));
     let formats = Arc::new(Formats::default());
     let told = (Arc::clone(&clocks), Arc::clone(&zones), Arc::clone(&formats));
@@ -177,7 +178,7 @@ async fn settle(entrance: &Entrance, place: usize) -> Result<(Identity, Stores),
     let (node, origin) = match found::look_around(entrance, place).await {
         found::Surroundings::Nothing(node) => (node, Origin::Founder),
         found::Surroundings::Cluster => {
-            level::readable(entrance.formats.written())?;
+            level::readable_by(entrance.options.speaks, entrance.formats.written())?;
             (join::ask_for_id(entrance).await, Origin::Joined)
         }
     };
@@ -219,7 +220,8 @@ async fn run(
         fatal.clone(),
         tasks.token(),
     )
-    .on(Local::of(&options.clock, node));
+    .on(Local::of(&options.clock, node))
+    .speaking(options.speaks);
     let raft = Raft::new(node, Arc::new(config), links, LogAdapter::new(log.clone()), applier)
         .await
         .map_err(|error| StartError::Consensus(error.to_string()))?;

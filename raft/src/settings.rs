@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use campanile_core::format::FormatLevel;
 use campanile_core::mutant::{self, Mutant};
 use campanile_storage::Trouble;
 use campanile_storage::ledger::Options as LedgerOptions;
@@ -70,6 +71,9 @@ pub struct Options {
     pub start_log: LogStarter,
     /// The way to peers.
     pub network: Arc<dyn Network>,
+    /// The newest format level that this node reads and says so; older than this program's only where one plays an older
+    /// version.
+    pub speaks: FormatLevel,
 }
 
 impl Options {
@@ -100,6 +104,7 @@ impl Options {
             open_log: Arc::new(|dir| Ok(Box::new(SledLog::open(dir)?))),
             start_log: Arc::new(Log::open),
             network: Arc::new(Lanes::default()),
+            speaks: FormatLevel::NEWEST,
         }
     }
 
@@ -157,8 +162,8 @@ impl Options {
             // Our policy asks, since it knows bytes too.
             snapshot_policy: SnapshotPolicy::Never,
             max_in_snapshot_log_to_keep: self.keep_entries,
-            // One purge step of the log.
-            purge_batch_size: 500,
+            // One purge step of the log; no more than is kept, or a log that keeps little would never be purged.
+            purge_batch_size: self.keep_entries.clamp(1, 500),
             // A follower further behind gets an image. Above the distance of two images, or catching up by image could
             // never end.
             replication_lag_threshold: (2 * self.image_every_entries + self.keep_entries).max(10_000),

@@ -16,6 +16,7 @@ use campanile::http::Front;
 use campanile::leader::Retention;
 use campanile::run::life::{self, Life, Setting};
 use campanile::service::records::{Asked, Records, history_keys};
+use campanile_core::format::FormatLevel;
 use campanile_core::id::LogIndex;
 use campanile_core::plan;
 use campanile_core::time::Span;
@@ -105,6 +106,10 @@ struct Stand {
     /// Why the last process ended by itself.
     ended: Option<String>,
     starts: u64,
+    /// Nothing starts here any more.
+    given_up: bool,
+    /// The newest format level that its program reads, if not this program's.
+    speaks: Option<FormatLevel>,
 }
 
 /// A node that serves.
@@ -191,7 +196,7 @@ impl Host {
     /// Starts a process, unless one runs.
     pub fn start(&self) {
         let mut stand = self.stand();
-        if stand.process.is_some() {
+        if stand.process.is_some() || stand.given_up {
             return;
         }
         let seed = self.0.dice.lock().unwrap_or_else(PoisonError::into_inner).roll();
@@ -227,6 +232,17 @@ impl Host {
         tokio::time::sleep(Duration::from_millis(1)).await;
         self.0.around.trace.note("wipe", &[self.0.place as u64], || format!("machine {}", self.0.place));
         self.0.disk.wipe().expect("the files of a world can be removed");
+    }
+
+    /// It is dead from now on, and nobody starts anything on it.
+    pub fn give_up(&self) {
+        self.kill();
+        self.stand().given_up = true;
+    }
+
+    /// The program on it reads format levels up to this one, from the next start on.
+    pub fn speak(&self, level: FormatLevel) {
+        self.stand().speaks = Some(level);
     }
 
     /// The process stands still.
@@ -309,6 +325,9 @@ impl Host {
         let guard = Guard { max_ahead: self.0.around.tuning.max_ahead };
         let ear = self.0.around.net.listener(&self.0.address, process);
         let consensus = Consensus::start(self.options(clock, guard), ear).await?;
+        if consensus.status().log.image.is_some() {
+            self.0.around.trace.reach("restart from image");
+        }
         let ledger = consensus.ledger();
         let records = Records::new(ledger.clone(), Arc::new(Asked::new(ledger, history_keys)));
         let nobody = Arc::new(Vec::new);
@@ -344,6 +363,7 @@ impl Host {
             open_log: self.0.disk.opener(),
             start_log: self.0.disk.starter(),
             network: around.net.from(&self.0.address),
+            speaks: self.stand().speaks.unwrap_or(FormatLevel::NEWEST),
             ..defaults
         }
     }

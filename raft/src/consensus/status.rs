@@ -120,7 +120,7 @@ pub(super) fn of(inner: &Inner) -> ClusterStatus {
                 false => zones.get(&NodeId(*id)).cloned(),
             },
             speaks: match *id == inner.node.0 {
-                true => Some(FormatLevel::NEWEST),
+                true => Some(inner.options.speaks),
                 false => inner.formats.of(NodeId(*id)),
             },
         }
