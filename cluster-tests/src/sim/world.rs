@@ -74,6 +74,8 @@ const COMPARE_EVERY: u64 = 40;
 const QUIET: u64 = 40_000;
 /// The name of what this file finds by itself.
 const ALIVE: &str = "a healed cluster works again";
+/// The other one.
+const DEFECT: &str = "no answer is a defect";
 
 /// Plays a world.
 ///
@@ -257,6 +259,10 @@ impl World {
         let rows = std::mem::take(&mut self.judge.rows);
         let machine = self.judge.machine().clone();
         let story = std::mem::take(&mut *self.story());
+        for (place, defect) in &story.defects {
+            let call = &story.calls[*place];
+            self.judge.found.add(DEFECT, || format!("{} {}: {defect}", call.method, call.path));
+        }
         let end = End {
             story: &story,
             machine: &machine,
