@@ -76,7 +76,7 @@ impl Doors {
         if let Some(condition) = &condition {
             self.story().conditions.insert(place, condition.clone());
         }
-        let (outcome, tag) = self.call(ask, condition).await;
+        let (outcome, tag) = self.call(place, ask, condition).await;
         let moment = self.trace.moment();
         let told = match &outcome {
             Outcome::Ok(status, _) => u64::from(*status),
@@ -110,7 +110,7 @@ impl Doors {
         place
     }
 
-    async fn call(&self, ask: Ask, condition: Option<Condition>) -> (Outcome, Option<String>) {
+    async fn call(&self, place: usize, ask: Ask, condition: Option<Condition>) -> (Outcome, Option<String>) {
         let (there, back, lost) = self.weather();
         tokio::time::sleep(there).await;
         let Some(running) = self.hosts[ask.node].running() else {
@@ -140,6 +140,11 @@ impl Doors {
             // The caller hangs up, and the handler is dropped.
             served.abort();
         }
+        if let Ok(Ok((status, _, bytes))) = &answered
+            && let Some(defect) = defect(*status, bytes)
+        {
+            self.story().defects.push((place, defect));
+        }
         tokio::time::sleep(back).await;
         match answered {
             Ok(Ok((status, tag, bytes))) if !lost => (read(status, &bytes), tag),
@@ -159,6 +164,13 @@ impl Doors {
     pub(super) fn story(&self) -> MutexGuard<'_, Story> {
         self.story.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What an answer says that no node should ever say: that it has gone wrong, or nothing that can be read.
+fn defect(status: u16, bytes: &[u8]) -> Option<String> {
+    let code = serde_json::from_slice(bytes).map_or(Value::Null, |value: Value| value["code"].clone());
+    let is_well = (200..300).contains(&status) || code.as_str().is_some_and(|code| code != "internal");
+    (!is_well).then(|| format!("{status} {}", String::from_utf8_lossy(bytes)))
 }
 
 /// What an answer tells its caller.

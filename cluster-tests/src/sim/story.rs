@@ -171,6 +171,8 @@ pub struct Story {
     pub calls: Vec<Call>,
     /// The conditions of those calls that had one, by their places.
     pub conditions: BTreeMap<usize, Condition>,
+    /// Answers that say that a node has gone wrong, whether they came back or not: the place of the call, and what was said.
+    pub defects: Vec<(usize, String)>,
     /// All leases that workers were given, in the order in which they heard of them.
     pub leases: Vec<Held>,
     /// All webhooks, in the order in which they left.

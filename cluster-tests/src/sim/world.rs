@@ -91,6 +91,8 @@ const BEARABLE: Duration = Duration::from_millis(60);
 const LASTING_AFTER: u64 = 3_000;
 /// The name of what this file finds by itself.
 const ALIVE: &str = "a healed cluster works again";
+/// The other one.
+const DEFECT: &str = "no answer is a defect";
 
 /// Plays a world.
 ///
@@ -335,6 +337,10 @@ impl World {
         let rows = std::mem::take(&mut self.judge.rows);
         let machine = self.judge.machine().clone();
         let story = std::mem::take(&mut *self.story());
+        for (place, defect) in &story.defects {
+            let call = &story.calls[*place];
+            self.judge.found.add(DEFECT, || format!("{} {}: {defect}", call.method, call.path));
+        }
         let end = End {
             story: &story,
             machine: &machine,

@@ -1,7 +1,7 @@
 //! A client: one deed after another, insisting on answers, now and then doing what it should not.
 
 use super::Term;
-use super::deeds::{self, Known};
+use super::deeds::{self, Deed, Known};
 use super::definitions;
 use super::names;
 use crate::sim::caller::{Caller, Request};
@@ -30,7 +30,13 @@ impl Client {
         while self.term.time.moment() + CLOSES < self.term.quiet_from {
             let deeds = deeds::draw(&mut self.caller.dice, &self.known, self.term.time.now());
             for deed in deeds {
-                self.do_one(deed).await;
+                let request = match deed {
+                    Deed::Ask(request) => Some(request),
+                    Deed::CancelLatest => self.known.cancel_latest(),
+                };
+                if let Some(request) = request {
+                    self.do_one(request).await;
+                }
             }
             self.caller.rests(50, 1_200).await;
         }
@@ -92,11 +98,9 @@ impl Client {
         }
     }
 
-    /// The same again though it was answered, or something else under the same key.
-    async fn repeats(&mut self, mut request: Request, key: String) {
-        if self.caller.dice.percent(50) && request.method == "POST" {
-            request.body = Some(json!({ "note": "another request" }));
-        }
+    /// The same again though it was answered, or another request under the same key.
+    async fn repeats(&mut self, request: Request, key: String) {
+        let request = if self.caller.dice.percent(40) { deeds::otherwise(request) } else { request };
         self.caller.rests(1, 20_000).await;
         if !self.term.is_quiet() {
             let within = self.caller.patience();

@@ -11,6 +11,15 @@ use crate::seed::Dice;
 use crate::sim::caller::Request;
 use crate::sim::story::{Condition, Outcome};
 
+/// A step of a client.
+#[derive(Debug)]
+pub(super) enum Deed {
+    /// Asks this.
+    Ask(Request),
+    /// Cancels the firing that it has heard of last.
+    CancelLatest,
+}
+
 /// What a client has learnt from answers.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -40,9 +49,10 @@ impl Known {
     fn meet(&mut self, id: &Value) {
         let Some(id) = id.as_str() else { return };
         let ids = if id.starts_with("frg_") { &mut self.firings } else { &mut self.backfills };
-        if !(id.starts_with("frg_") || id.starts_with("bkf_")) || ids.iter().any(|known| known == id) {
+        if !(id.starts_with("frg_") || id.starts_with("bkf_")) {
             return;
         }
+        ids.retain(|known| known != id);
         if ids.len() == REMEMBERED {
             ids.pop_front();
         }
@@ -52,6 +62,12 @@ impl Known {
     /// One of those that it knows, or one that never was.
     fn firing(&self, dice: &mut Dice) -> String {
         pick(&self.firings, dice).unwrap_or_else(|| "frg_00000000000000000000000000000000".into())
+    }
+
+    /// The cancelling of the one that it has heard of last.
+    pub(super) fn cancel_latest(&self) -> Option<Request> {
+        let path = format!("/v1/firings/{}/cancel", self.firings.back()?);
+        Some(Request::with("POST", path, json!({})))
     }
 
     fn backfill(&self, dice: &mut Dice) -> String {
@@ -72,8 +88,22 @@ fn pick(among: &VecDeque<String>, dice: &mut Dice) -> Option<String> {
     among.get(place).cloned()
 }
 
-/// One deed: mostly one request.
-pub(super) fn draw(dice: &mut Dice, known: &Known, now: Timestamp) -> Vec<Request> {
+/// What comes next: mostly one request.
+pub(super) fn draw(dice: &mut Dice, known: &Known, now: Timestamp) -> Vec<Deed> {
+    if dice.percent(4) {
+        return cancel(dice);
+    }
+    requests(dice, known, now).into_iter().map(Deed::Ask).collect()
+}
+
+/// Looks for one that has not ended, and cancels it.
+fn cancel(dice: &mut Dice) -> Vec<Deed> {
+    let state = dice.pick(&["queued", "waiting", "waiting", "running"]);
+    let list = Request::bare("GET", format!("/v1/firings?state={state}&limit=1"));
+    vec![Deed::Ask(list), Deed::CancelLatest]
+}
+
+fn requests(dice: &mut Dice, known: &Known, now: Timestamp) -> Vec<Request> {
     let path = format!("/v1/schedules/{}", job(dice));
     let post = |what: &str, body: Value| vec![Request::with("POST", format!("{path}/{what}"), body)];
     match dice.below(100) {
@@ -97,8 +127,8 @@ pub(super) fn draw(dice: &mut Dice, known: &Known, now: Timestamp) -> Vec<Reques
         58..62 => post("mark", mark(dice, now)),
         62..65 => vec![Request::with("POST", "/v1/backfills".into(), backfill(dice, now))],
         65..67 => vec![Request::bare("DELETE", format!("/v1/backfills/{}", known.backfill(dice)))],
-        67..71 => firing(known.firing(dice), "cancel", json!({})),
-        71..75 => firing(known.firing(dice), "rerun", instead(dice)),
+        67..69 => firing(known.firing(dice), "cancel", json!({})),
+        69..75 => firing(known.firing(dice), "rerun", instead(dice)),
         75..80 => vec![queue(dice)],
         80..83 => vec![calendar(dice, now)],
         83 => vec![named_secret(dice)],
@@ -227,6 +257,20 @@ fn letters(dice: &mut Dice) -> Request {
     }
     let body = json!({ "namespace": body["namespace"], "max": 1 + dice.below(5) });
     Request::with("POST", "/v1/dead_letters/rerun".into(), body)
+}
+
+/// Another request that is as right as this one, where there is one.
+pub(super) fn otherwise(mut request: Request) -> Request {
+    let field = match (request.method, request.path.rsplit('/').next()) {
+        ("POST", Some("pause")) => "note",
+        ("POST", Some("trigger" | "rerun")) => "payload",
+        ("PUT", _) if request.path.starts_with("/v1/schedules") => "description",
+        _ => return request,
+    };
+    if let Some(body) = &mut request.body {
+        body[field] = json!("another request");
+    }
+    request
 }
 
 /// Something to read.
