@@ -70,7 +70,7 @@ impl Sweep {
     pub fn run(&self, mut tell: impl FnMut(&Played)) -> Summary {
         let (began, dog) = (Instant::now(), Watchdog::patient_for(self.patience));
         let next = AtomicU64::new(self.seed);
-        let (played, heard) = mpsc::channel();
+        let (played, heard) = mpsc::sync_channel(self.threads.max(1));
         let mut summary = Summary { minutes: self.minutes, ..Summary::default() };
         std::thread::scope(|scope| {
             for _ in 0..self.threads.max(1) {
