@@ -18,7 +18,7 @@ const ROOMS: [&str; 10] = [
 ];
 
 /// What is outside of every world although it lies in such a room: sockets, files of a test, ports, signals, sweeps.
-const OUTSIDE: [&str; 11] = [
+const OUTSIDE: [&str; 12] = [
     "raft/src/runtime",
     "raft/src/transport/lanes.rs",
     "node/src/clock.rs",
@@ -30,6 +30,7 @@ const OUTSIDE: [&str; 11] = [
     "node/src/run/ports.rs",
     "node/src/run/notify.rs",
     "cluster-tests/src/sim/sweep",
+    "cluster-tests/src/sim/watchdog",
 ];
 
 /// What must not be named, and what to take instead.
