@@ -120,6 +120,9 @@ impl Disk {
         let disk = self.clone();
         Arc::new(move |_| {
             let log = MemoryLog::open(&disk.lock().log);
+            if log.bounds().purged.is_some() {
+                disk.0.trace.reach("restart from image");
+            }
             Ok(Box::new(Watched { disk: disk.clone(), log }))
         })
     }

@@ -106,6 +106,8 @@ struct Stand {
     /// Why the last process ended by itself.
     ended: Option<String>,
     starts: u64,
+    /// What the last process had applied when it ended.
+    applied: Option<u64>,
     /// Nothing starts here any more.
     given_up: bool,
     /// The newest format level that its program reads, if not this program's.
@@ -193,6 +195,12 @@ impl Host {
         self.stand().ended.take()
     }
 
+    /// What the last process had applied when it ended; told once.
+    #[must_use]
+    pub fn take_applied(&self) -> Option<u64> {
+        self.stand().applied.take()
+    }
+
     /// Starts a process, unless one runs.
     pub fn start(&self) {
         let mut stand = self.stand();
@@ -274,6 +282,8 @@ impl Host {
         let process = stand.process.take()?;
         stand.frozen = false;
         let running = stand.running.take();
+        let applied = running.as_ref().map(|running| running.consensus.applied().0);
+        stand.applied = stand.applied.max(applied);
         drop(stand);
         self.0.around.net.hang_up(&self.0.address);
         self.0.around.trace.note(how, &[self.0.place as u64], || format!("machine {}", self.0.place));
@@ -325,9 +335,6 @@ impl Host {
         let guard = Guard { max_ahead: self.0.around.tuning.max_ahead };
         let ear = self.0.around.net.listener(&self.0.address, process);
         let consensus = Consensus::start(self.options(clock, guard), ear).await?;
-        if consensus.status().log.image.is_some() {
-            self.0.around.trace.reach("restart from image");
-        }
         let ledger = consensus.ledger();
         let records = Records::new(ledger.clone(), Arc::new(Asked::new(ledger, history_keys)));
         let nobody = Arc::new(Vec::new);

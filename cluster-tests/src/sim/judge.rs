@@ -107,10 +107,13 @@ impl Judge {
             if let Some(why) = host.panicked() {
                 self.found.add(NO_DEFECT, || format!("machine {}: {why}", host.place()));
             }
-            let Some(running) = host.running() else { continue };
-            let applied = running.consensus.applied().0;
-            self.advance(host.place(), applied);
-            self.compare(host.place(), applied);
+            // What a process had applied when it died is committed, and may have been answered.
+            let last = host.take_applied();
+            let running = host.running().map(|running| running.consensus.applied().0);
+            for applied in last.into_iter().chain(running) {
+                self.advance(host.place(), applied);
+                self.compare(host.place(), applied);
+            }
         }
     }
 
@@ -158,11 +161,22 @@ impl Judge {
     fn advance(&mut self, place: usize, applied: u64) {
         while self.machine.applied().0 < applied {
             let next = self.machine.applied().0 + 1;
-            // One that got an image does not have it; somebody else has.
-            let Some(bytes) = self.logs[place].get(&next).cloned() else { return };
+            let Some(bytes) = self.entry(place, next) else { return };
             self.committed.insert(next, digest(&bytes));
             self.apply(next, &bytes);
         }
+    }
+
+    /// The entry at `next` that this machine has applied. One that got an image does not have it; then it is that of a log
+    /// which meets its own in a later entry: logs that are equal in one entry are equal in all before it.
+    fn entry(&self, place: usize, next: u64) -> Option<Bytes> {
+        let own = &self.logs[place];
+        if let Some(bytes) = own.get(&next) {
+            return Some(bytes.clone());
+        }
+        let (first, met) = own.range(next..).next()?;
+        let meets = |log: &&BTreeMap<u64, Bytes>| log.get(first) == Some(met) && log.contains_key(&next);
+        self.logs.iter().find(meets).and_then(|log| log.get(&next)).cloned()
     }
 
     fn apply(&mut self, index: u64, bytes: &Bytes) {

@@ -16,6 +16,8 @@ use super::world::{Order, Verdict, play};
 
 /// What is found of a world that panics.
 pub const PANIC: &str = "a world panics";
+/// How much of a finding stands in its line, in characters.
+const TOLD: usize = 400;
 
 /// Which worlds are played.
 #[derive(Debug, Clone)]
@@ -181,7 +183,9 @@ impl Played {
             order.minutes as f64 * 60.0 / took
         );
         for (name, what) in &verdict.found.told {
-            text += &format!("  {name}: {what}\n");
+            // The whole of an answer would bury the others; a replay has it.
+            let told: String = what.chars().take(TOLD).collect();
+            text += &format!("  {name}: {told}\n");
         }
         text
     }

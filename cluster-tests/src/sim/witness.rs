@@ -17,6 +17,8 @@ const BRANCHES: &[(&str, &str)] = &[
     ("took office", "took office"),
     ("lost office", "lost office"),
     ("this node must stop", "node must stop"),
+    ("the disk hangs: this node leads no more", "disk hang seen"),
+    ("this node gives its office away: its disk hangs", "disk-hang hand-over"),
     ("the clock of this node is ahead of a quorum", "clock guard held"),
     ("this node gives its office away: its clock", "office given away"),
     ("the torn tail of the ledger is cut", "tail torn"),
@@ -38,6 +40,14 @@ const BRANCHES: &[(&str, &str)] = &[
     ("cannot take office yet", "office not taken yet"),
     ("cannot ship an image", "image not shipped"),
     ("an image does not read", "image unreadable"),
+];
+
+/// Which branch a reason stands for, with which a node stops.
+const REASONS: &[(&str, &str)] = &[
+    ("consensus stands still", "stopped without a quorum's answer"),
+    ("the disk hangs: a write of the log has not ended", "stopped for a disk that hangs"),
+    ("cannot apply the log", "stopped by what it cannot apply"),
+    ("writes format level", "version too old for the cluster"),
 ];
 
 /// Listens on this thread until it is dropped.
@@ -72,6 +82,9 @@ impl Subscriber for Witness {
         let mut said = Said::default();
         event.record(&mut said);
         if let Some((_, branch)) = BRANCHES.iter().find(|(begins, _)| said.message.starts_with(begins)) {
+            self.0.reach(branch);
+        }
+        for (_, branch) in REASONS.iter().filter(|(reason, _)| said.fields.contains(reason)) {
             self.0.reach(branch);
         }
         // Only the message counts for the hash: a field may hold the name of a file.
