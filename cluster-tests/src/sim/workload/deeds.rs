@@ -107,7 +107,7 @@ fn requests(dice: &mut Dice, known: &Known, now: Timestamp) -> Vec<Request> {
     let path = format!("/v1/schedules/{}", job(dice));
     let post = |what: &str, body: Value| vec![Request::with("POST", format!("{path}/{what}"), body)];
     match dice.below(100) {
-        0..24 => vec![put(path, dice, known, now)],
+        0..24 => vec![put(&path, dice, known, now)],
         24..30 => {
             let condition = known.condition(&path, dice).filter(|condition| *condition != Condition::Absent);
             let body = definitions::patch(dice, now);
@@ -127,8 +127,8 @@ fn requests(dice: &mut Dice, known: &Known, now: Timestamp) -> Vec<Request> {
         58..62 => post("mark", mark(dice, now)),
         62..65 => vec![Request::with("POST", "/v1/backfills".into(), backfill(dice, now))],
         65..67 => vec![Request::bare("DELETE", format!("/v1/backfills/{}", known.backfill(dice)))],
-        67..69 => firing(known.firing(dice), "cancel", json!({})),
-        69..75 => firing(known.firing(dice), "rerun", instead(dice)),
+        67..69 => firing(&known.firing(dice), "cancel", json!({})),
+        69..75 => firing(&known.firing(dice), "rerun", instead(dice)),
         75..80 => vec![queue(dice)],
         80..83 => vec![calendar(dice, now)],
         83 => vec![named_secret(dice)],
@@ -138,8 +138,8 @@ fn requests(dice: &mut Dice, known: &Known, now: Timestamp) -> Vec<Request> {
     }
 }
 
-fn put(path: String, dice: &mut Dice, known: &Known, now: Timestamp) -> Request {
-    let condition = known.condition(&path, dice);
+fn put(path: &str, dice: &mut Dice, known: &Known, now: Timestamp) -> Request {
+    let condition = known.condition(path, dice);
     let body = definitions::draw(dice, now);
     let query = if dice.percent(4) { "?dry_run=true" } else { "" };
     Request::with("PUT", format!("{path}{query}"), body).provided(condition)
@@ -197,7 +197,7 @@ fn backfill(dice: &mut Dice, now: Timestamp) -> Value {
     body
 }
 
-fn firing(id: String, what: &str, body: Value) -> Vec<Request> {
+fn firing(id: &str, what: &str, body: Value) -> Vec<Request> {
     vec![Request::with("POST", format!("/v1/firings/{id}/{what}"), body)]
 }
 
