@@ -23,6 +23,8 @@ mod sizes;
 mod source;
 #[path = "tidy/tree.rs"]
 mod tree;
+#[path = "tidy/worlds.rs"]
+mod worlds;
 
 use std::path::Path;
 
@@ -46,6 +48,11 @@ fn rooms_depend_only_on_what_lies_below_them() {
 #[test]
 fn third_party_types_stop_at_the_room_that_wraps_them() {
     assert_clean(&fences::findings(&this_tree()));
+}
+
+#[test]
+fn rooms_that_are_simulated_take_time_and_chance_from_one_place() {
+    assert_clean(&worlds::findings(&this_tree()));
 }
 
 #[test]

@@ -18,6 +18,7 @@ use crate::id::{AttemptNumber, LogIndex, NodeId, Revision};
 use crate::invariant;
 use crate::letter::Letter;
 use crate::machine::Machine;
+use crate::mutant::{self, Mutant};
 use crate::queue::Queue;
 use crate::request::Remembered;
 use crate::schedule::Schedule;
@@ -197,6 +198,12 @@ impl Live {
             (None, Some(schedule)) if schedule.revision == self.revision => schedule.definition.clone(),
             _ => return Err(Damage(format!("firing {} has no definition", self.id))),
         };
+        let phase = match self.phase {
+            Phase::Waiting { .. } if self.attempt.0 > 0 && mutant::is_on(Mutant::RetryWaitInMemory) => {
+                Phase::Waiting { until: state.clock }
+            }
+            phase => phase,
+        };
         Ok(Firing {
             id: self.id,
             kind: self.kind,
@@ -209,7 +216,7 @@ impl Live {
             attempt: self.attempt,
             last_end: self.last_end,
             stop_asked: self.stop_asked,
-            phase: self.phase,
+            phase,
         })
     }
 }

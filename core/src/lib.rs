@@ -12,6 +12,8 @@ pub mod id;
 
 mod recent;
 
+pub mod mutant;
+
 pub mod cron;
 
 pub mod rrule;

@@ -9,6 +9,8 @@ mod catch_up;
 mod chain;
 mod jitter;
 mod mark;
+#[cfg(any(feature = "plant-duplicates", feature = "mutants"))]
+mod plant;
 mod refresh;
 mod refusal;
 mod rerun;
@@ -21,6 +23,7 @@ use crate::command::{Decision, OnTime, PauseEnd, Tick};
 use crate::cron::CronCache;
 use crate::definition::{CatchUp, Definition, Jitter};
 use crate::id::{LogIndex, Uid};
+use crate::mutant::{self, Mutant};
 use crate::schedule::{Schedule, State as ScheduleState};
 use crate::series::{BadSpec, Series, Texts};
 use crate::state::State;
@@ -58,7 +61,7 @@ impl Default for Options {
 pub struct Planner {
     options: Options,
     texts: Texts,
-    #[cfg(feature = "plant-duplicates")]
+    #[cfg(any(feature = "plant-duplicates", feature = "mutants"))]
     repeated: std::collections::BTreeSet<Uid>,
     /// A schedule whose planning panics.
     #[cfg(test)]
@@ -72,7 +75,7 @@ impl Planner {
         Self {
             options,
             texts: Texts::default(),
-            #[cfg(feature = "plant-duplicates")]
+            #[cfg(any(feature = "plant-duplicates", feature = "mutants"))]
             repeated: std::collections::BTreeSet::new(),
             #[cfg(test)]
             poison: None,
@@ -143,8 +146,14 @@ impl Planner {
         if let Ok(Some(on_time)) =
             self.guarded(schedule, |planner, schedule| planner.on_time(state, schedule, now))
         {
+            mutant::note_proposed(uid, on_time.nominal);
             tick.on_time.push(on_time);
             return 1;
+        }
+        if mutant::is_on(Mutant::MarkBeforeCommit)
+            && mutant::decided_up_to(uid, schedule.mark) > schedule.mark
+        {
+            return 0; // What is due was proposed: nothing is left to do.
         }
         let decision = up_to_its_last_instant(self.decide(state, schedule, now));
         let instants = 1 + decision.fire.len() + decision.skips.len();
@@ -163,13 +172,13 @@ impl Planner {
             return Ok(None); // A spread takes the larger form.
         }
         let series = self.series(state, &schedule.definition)?;
-        #[cfg(feature = "plant-duplicates")]
+        #[cfg(any(feature = "plant-duplicates", feature = "mutants"))]
         if let Some(again) = self.plant(schedule, &series) {
             return Ok(Some(again));
         }
         let grace = now - self.options.failover_grace;
-        let Some(nominal) = series.next(schedule.mark).map(|o| o.at).filter(|at| *at <= now && *at >= grace)
-        else {
+        let decided = mutant::decided_up_to(schedule.uid, schedule.mark);
+        let Some(nominal) = series.next(decided).map(|o| o.at).filter(|at| *at <= now && *at >= grace) else {
             return Ok(None);
         };
         let next_at = series.next(nominal).map_or(Timestamp::NEVER, |occurrence| occurrence.at);
@@ -179,19 +188,6 @@ impl Planner {
             nominal,
             next_at,
         }))
-    }
-
-    /// The bug that the failover test must find: a new leader repeats what its predecessor decided last.
-    #[cfg(feature = "plant-duplicates")]
-    fn plant(&mut self, schedule: &Schedule, series: &Series) -> Option<OnTime> {
-        let nominal = series.prev(schedule.mark.successor())?.at;
-        let next_at = schedule.next_at?;
-        (nominal == schedule.mark && self.repeated.insert(schedule.uid)).then_some(OnTime {
-            uid: schedule.uid,
-            revision: schedule.revision,
-            nominal,
-            next_at,
-        })
     }
 
     /// What becomes of the undecided instants of a schedule up to `now`, under its catch-up rule. A schedule that cannot

@@ -42,6 +42,8 @@ pub struct Config {
     pub cluster: Cluster,
     /// The clockwork of consensus.
     pub raft: Raft,
+    /// When a node stops for a part of it that stands still.
+    pub watchdog: Watchdog,
     /// How much of the ledger is kept.
     pub ledger: Ledger,
     /// How many webhooks at once.
@@ -106,6 +108,17 @@ pub struct Raft {
     pub snapshot_entries: u64,
     /// or after so many bytes of them, whichever comes first.
     pub snapshot_bytes: u64,
+}
+
+/// When a node stops for a part of it that stands still; zero is never.
+#[derive(Debug, Clone)]
+pub struct Watchdog {
+    /// A write of the log that takes so long makes a leader give its office away.
+    pub disk_hand_over: Span,
+    /// One that takes so long makes the node stop.
+    pub disk_stop: Span,
+    /// The node stops when no quorum answers for so many times `raft.election_max`, though a majority of nodes is there.
+    pub quorum_leases: u32,
 }
 
 /// How much of the ledger is kept. The leader's settings count; rows are dropped on every node at the same place.

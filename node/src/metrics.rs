@@ -7,6 +7,7 @@
 mod gauges;
 mod process;
 mod queues;
+mod watchdogs;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -153,6 +153,18 @@ fn every_flaw_is_one_line_that_says_where_and_what_to_do() {
             "node.toml:3: raft.snapshot_entries \"many\" is no whole number; write digits only, such as 256",
         ),
         (
+            &with("[watchdog]\ndisk_hand_over = \"500ms\""),
+            "node.toml:3: watchdog.disk_hand_over 500ms is what a busy disk may take for a sync; write at least \"1s\", or \"0s\" for never",
+        ),
+        (
+            &with("[watchdog]\ndisk_hand_over = \"30s\""),
+            "watchdog.disk_stop 30s leaves no time to give the office away; write more than watchdog.disk_hand_over (30s), or \"0s\" for never",
+        ),
+        (
+            &with("[watchdog]\nquorum_leases = 5"),
+            "node.toml:3: watchdog.quorum_leases 5 is less than an election may take; write at least 6, or 0 for never",
+        ),
+        (
             &with("[ledger]\nretention = \"1h\""),
             "node.toml:3: ledger.retention must be between 8h, within which somebody may still ask what happened, and 3653d",
         ),
@@ -267,6 +279,20 @@ fn what_webhooks_may_call_beside_the_internet_is_nothing_unless_it_is_listed() {
         warnings[0].starts_with("egress.allow \"0.0.0.0/0\" lets schedules call every machine"),
         "{warnings:?}"
     );
+}
+
+#[test]
+fn each_watchdog_is_switched_off_by_a_zero() {
+    let place = Place::new();
+    for (lines, shown) in [
+        ("", "[watchdog]\ndisk_hand_over = \"5s\"\ndisk_stop = \"30s\"\nquorum_leases = 10\n"),
+        ("disk_hand_over = \"0s\"", "disk_hand_over = \"0s\"\ndisk_stop = \"30s\"\n"),
+        ("disk_stop = \"0s\"", "disk_hand_over = \"5s\"\ndisk_stop = \"0s\"\n"),
+        ("quorum_leases = 0", "quorum_leases = 0\n"),
+    ] {
+        let text = place.load(&with(&format!("[watchdog]\n{lines}"))).to_toml();
+        assert!(text.contains(shown), "{shown} is not in\n{text}");
+    }
 }
 
 #[test]

@@ -31,6 +31,7 @@ use crate::compare::Comparer;
 use crate::fatal::Fatal;
 use crate::image::{self, Builder, Covered, Parcel, Site};
 use crate::level;
+use crate::local::Local;
 use crate::policy::Policy;
 use crate::types::{
     Answer, Entry, LogId, Membership, Payload, Proposal, SnapshotMeta, StoredMembership, Types,
@@ -48,7 +49,10 @@ pub struct Applier<R> {
     view: Arc<View>,
     policy: Arc<Policy>,
     fatal: Fatal,
+    local: Local,
     runtime: PhantomData<fn() -> R>,
+    /// The newest format level that this node reads.
+    speaks: FormatLevel,
     /// Dropped last: who waits for it knows that the disk is let go.
     open: TaskTrackerToken,
 }
@@ -78,11 +82,35 @@ impl<R: AsyncRuntime> Applier<R> {
         open: TaskTrackerToken,
     ) -> Self {
         let Covered { last, membership, .. } = covered;
-        let runtime = PhantomData;
-        let mut applier =
-            Self { machine, last, membership, ledger, site, comparer, view, policy, fatal, runtime, open };
+        let (local, runtime, speaks) = (Local::default(), PhantomData, FormatLevel::NEWEST);
+        let mut applier = Self {
+            machine,
+            last,
+            membership,
+            ledger,
+            site,
+            comparer,
+            view,
+            policy,
+            fatal,
+            local,
+            runtime,
+            speaks,
+            open,
+        };
         applier.retain();
         applier
+    }
+
+    /// On that node, for the mutants of the simulation.
+    pub(crate) fn on(self, local: Local) -> Self {
+        Self { local, ..self }
+    }
+
+    /// Refuses what is of a newer format level than this.
+    #[must_use]
+    pub fn speaking(self, speaks: FormatLevel) -> Self {
+        Self { speaks, ..self }
     }
 
     fn covered(&self) -> Covered {
@@ -96,7 +124,7 @@ impl<R: AsyncRuntime> Applier<R> {
         let mut batch = Batch::<R> { rows: Vec::new(), replies: Vec::new() };
         while let Some(next) = entries.next().await {
             let (entry, responder) = next?;
-            let command = command_of(&entry, self.machine.format_level())?;
+            let command = command_of(&entry, self.machine.format_level(), self.speaks)?;
             if let Some(end) = command.as_ref().and_then(stated_by) {
                 self.write(&mut batch)?;
                 self.compare(end).await?;
@@ -180,9 +208,9 @@ impl<R: AsyncRuntime> Applier<R> {
         command: &Command,
     ) -> Result<(Answer, Vec<Row>), io::Error> {
         self.policy.count(proposal.bytes().len());
-        let machine = &mut self.machine;
+        let (local, machine) = (&self.local, &mut self.machine);
         // A panic here means that an invariant of the machine is broken. openraft would lose its worker and never say so.
-        let (reply, rows) = catch_unwind(AssertUnwindSafe(|| machine.apply(index, command)))
+        let (reply, rows) = catch_unwind(AssertUnwindSafe(|| local.apply(machine, index, command)))
             .map_err(|_| io::Error::other(format!("an invariant of the machine broke at entry {index}")))?;
         Ok((Answer::Reply(reply), rows))
     }
@@ -216,6 +244,7 @@ impl<R: AsyncRuntime> Applier<R> {
             Ok::<_, io::Error>(incoming)
         });
         let incoming = saved.await??;
+        level::readable_by(self.speaks, incoming.machine.format_level()).map_err(io::Error::other)?;
         assert_eq!(incoming.covered.meta(), *meta, "the image is not the one that was announced");
         self.ledger.adopt(incoming.staged).map_err(io::Error::other)?;
         self.machine = incoming.machine;
@@ -230,13 +259,17 @@ impl<R: AsyncRuntime> Applier<R> {
 
 /// The command of an entry, where the log has agreed on `allowed`. One that this version cannot follow is refused before it
 /// is decoded, and so is one that raises the level above what this version reads.
-fn command_of(entry: &Entry, allowed: FormatLevel) -> Result<Option<Command>, io::Error> {
+fn command_of(
+    entry: &Entry,
+    allowed: FormatLevel,
+    speaks: FormatLevel,
+) -> Result<Option<Command>, io::Error> {
     let Payload::Normal(proposal) = &entry.payload else { return Ok(None) };
     let level = proposal.level().map_err(io::Error::other)?;
     level::in_order(level, allowed).map_err(io::Error::other)?;
     let command = proposal.command().map_err(io::Error::other)?;
     if let Body::SetFormatLevel(next) = command.body {
-        level::readable(next).map_err(io::Error::other)?;
+        level::readable_by(speaks, next).map_err(io::Error::other)?;
     }
     Ok(Some(command))
 }

@@ -6,6 +6,7 @@
 mod backup;
 mod formats;
 mod ledger;
+pub(crate) mod peers;
 mod status;
 
 use crate::runtime;
@@ -18,7 +19,6 @@ use crate::runtime::watch;
 use bytes::Bytes;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
-use futures_util::future::join_all;
 use openraft::ChangeMembers;
 use openraft::async_runtime::WatchReceiver;
 use tokio_util::sync::CancellationToken;
@@ -41,6 +41,7 @@ use crate::transport::path;
 use crate::transport::zones::Zones;
 use crate::types::Peer;
 use crate::view::View;
+use crate::watchdog::Alarms;
 
 /// Why a read cannot be linearizable now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -97,6 +98,7 @@ pub(crate) struct Inner {
     pub(crate) site: Site,
     pub(crate) view: Arc<View>,
     pub(crate) fatal: Fatal,
+    pub(crate) alarms: Arc<Alarms>,
     pub(crate) offices: watch::Sender<Option<Office>>,
     pub(crate) dialer: Arc<Dialer>,
     pub(crate) doors: Arc<Doors>,
@@ -184,15 +186,8 @@ impl Consensus {
     /// Asks every other member how it is, for the clock and the version that ride on its answer; a leader hears them with
     /// each heartbeat, and others hear nobody. Who does not answer in time is not heard.
     pub async fn hear_peers(&self, within: Duration) {
-        let own = self.0.node;
-        let others = self.status().members.into_iter().filter(|member| member.node != own);
-        join_all(others.map(|member| async move {
-            let target = Target { address: member.peer.peer_address, node: member.node.0 };
-            let asked = self.0.dialer.ask(&target, Purpose::Forward, path::HELLO, Bytes::new(), within);
-            // That there is no answer is told by the age of the last reading.
-            let _ = asked.await;
-        }))
-        .await;
+        // That there is no answer is told by the age of the last reading.
+        let _ = peers::hellos(&self.0, within).await;
     }
 
     /// Who leads, as far as this node knows. A hint.
@@ -210,8 +205,7 @@ impl Consensus {
         self.0.doors.answer_forwarded(Some(handler));
     }
 
-    /// Forwarded requests of other nodes are answered by nobody any more. What answers them holds this handle, which holds
-    /// it: whoever wants the memory of a node back says this.
+    /// From now on by nobody: what answers holds this handle and is held by it, so their memory only comes back after this.
     pub fn answer_nothing_forwarded(&self) {
         self.0.doors.answer_forwarded(None);
     }

@@ -3,7 +3,7 @@
 //! ```text
 //!   metrics say "leader of term t" (a hint) -> read index: a quorum agrees, everything committed is applied
 //!     -> commit LeaderEpoch { node, incarnation, term, ledger, leaderless_since } -> its reply is the proof -> Some(office)
-//!   metrics say anything else -> None at once
+//!   metrics say anything else, or the disk hangs -> None at once
 //! ```
 //! A metrics borrow is never held across an await: openraft could not publish meanwhile, and would stand still.
 
@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::runtime::watch;
 use campanile_core::command::{Body, Command, LeaderEpoch};
 use campanile_core::id::{NodeId, Term};
+use campanile_core::mutant::{self, Mutant};
 use campanile_core::reply::Reply;
 use campanile_storage::ledger::LedgerReader;
 use openraft::async_runtime::WatchReceiver;
@@ -25,6 +26,7 @@ use crate::office::{Chancery, Office};
 use crate::reign::Reign;
 use crate::transport::clocks::WallClock;
 use crate::types::Types;
+use crate::watchdog::Alarms;
 
 /// Waits between two tries of taking office: a quorum that is not there yet comes within an election or two.
 const PAUSES: [Duration; 5] = [
@@ -51,19 +53,26 @@ pub struct Candidate<R: AsyncRuntime> {
     pub ledger: LedgerReader,
     /// What it knows of leaders before it.
     pub reign: Arc<Reign>,
+    /// Whether its disk hangs: then it takes no office, and loses the one that it has.
+    pub alarms: Arc<Alarms>,
 }
 
 impl<R: AsyncRuntime> Candidate<R> {
     /// Takes office whenever this node leads and publishes it; ends when openraft has.
     pub async fn serve(self, offices: watch::Sender<Option<Office<R>>>) {
         let mut metrics: Metrics<R> = self.chancery.raft.server_metrics();
+        let mut hangs = self.alarms.watch();
         let mut tries = 0;
+        let mut lost = None;
         loop {
             let leads = self.leads(&mut metrics);
             let held = offices.borrow().as_ref().map(Office::term);
             if held.is_some() && held != leads {
                 tracing::info!(node = %self.node, term = ?held, "lost office");
-                offices.send_replace(None);
+                lost = offices.send_replace(None).filter(|_| mutant::is_on(Mutant::NoEpochCheck));
+            }
+            if leads.is_some() && lost.is_some() {
+                offices.send_replace(lost.take());
             }
             match leads {
                 Some(term) if held != leads => match self.take(term).await {
@@ -80,7 +89,12 @@ impl<R: AsyncRuntime> Candidate<R> {
                     }
                 },
                 _ => {
-                    if metrics.changed().await.is_err() {
+                    let has_ended = tokio::select! {
+                        biased;
+                        changed = metrics.changed() => changed.is_err(),
+                        _ = hangs.changed() => false,
+                    };
+                    if has_ended {
                         break;
                     }
                 }
@@ -89,13 +103,14 @@ impl<R: AsyncRuntime> Candidate<R> {
         offices.send_replace(None);
     }
 
-    /// The term that this node leads, as far as openraft has said. Marks what it has seen, so that the next change wakes.
+    /// The term that this node leads, as far as openraft has said; none while the disk hangs, when openraft may have lost it
+    /// and wait for the disk before it says so. Marks what it has seen, so that the next change wakes.
     fn leads(&self, metrics: &mut Metrics<R>) -> Option<Term> {
         let metrics = metrics.borrow_and_update();
         let leader = metrics.vote.leader_id();
         let leads =
             metrics.state.is_leader() && metrics.vote.is_committed() && leader.voted_for == self.node.0;
-        leads.then_some(Term(leader.term))
+        (leads && !self.alarms.disk_hangs()).then_some(Term(leader.term))
     }
 
     async fn take(&self, term: Term) -> Result<Office<R>, String> {

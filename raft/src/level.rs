@@ -41,6 +41,17 @@ pub const fn readable(level: FormatLevel) -> Result<(), Unfit> {
     }
 }
 
+/// As [`readable`], of a program that reads up to `speaks`.
+///
+/// # Errors
+/// [`Unfit::Ahead`].
+pub const fn readable_by(speaks: FormatLevel, level: FormatLevel) -> Result<(), Unfit> {
+    match level.0 <= speaks.0 {
+        true => readable(level),
+        false => Err(Unfit::Ahead { level }),
+    }
+}
+
 /// Whether something at `level` may stand on the log where it has agreed on `allowed`.
 ///
 /// # Errors

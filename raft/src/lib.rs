@@ -19,6 +19,7 @@ pub mod identity;
 pub mod image;
 pub mod leadership;
 pub mod level;
+mod local;
 pub mod log;
 pub mod mark;
 pub mod membership;
@@ -34,6 +35,7 @@ pub mod told;
 pub mod transport;
 pub mod types;
 pub mod view;
+pub mod watchdog;
 
 pub use consensus::{
     BackupError, ClusterStatus, Consensus, ForwardError, Image, LogStatus, Member, MembershipError, ReadError,

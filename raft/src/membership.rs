@@ -39,6 +39,7 @@ use crate::fatal::Fatal;
 use crate::identity::{Identity, Origin};
 use crate::leadership::Candidate;
 use crate::level;
+use crate::local::Local;
 use crate::log::LogAdapter;
 use crate::mark;
 use crate::office::Chancery;
@@ -58,6 +59,7 @@ use crate::transport::network::{Handler, Listener};
 use crate::transport::zones::Zones;
 use crate::types::Peer;
 use crate::view::View;
+use crate::watchdog::{self, Alarms};
 
 /// How often peers are asked while there is something to wait for.
 const ASK_EVERY: Duration = Duration::from_millis(200);
@@ -149,7 +151,8 @@ fn place(options: &Options) -> Result<usize, StartError> {
 fn open_doors(options: Options, listener: Box<dyn Listener>) -> (Entrance, CancellationToken, TaskTracker) {
     let guard = Arc::new(Guard::new(options.cluster.clone(), options.secret.clone()));
     let (clock, tz) = (Arc::clone(&options.clock), options.tz_data.as_deref());
-    let doors = Arc::new(Doors::new(Arc::clone(&guard), clock, tz, own_peer(&options)));
+    let doors =
+        Arc::new(Doors::new(Arc::clone(&guard), clock, tz, own_peer(&options)).speaking(options.speaks));
     let (clocks, zones) = (Arc::new(Clocks::default()), Arc::new(Zones::default()));
     let formats = Arc::new(Formats::default());
     let told = (Arc::clone(&clocks), Arc::clone(&zones), Arc::clone(&formats));
@@ -175,7 +178,7 @@ async fn settle(entrance: &Entrance, place: usize) -> Result<(Identity, Stores),
     let (node, origin) = match found::look_around(entrance, place).await {
         found::Surroundings::Nothing(node) => (node, Origin::Founder),
         found::Surroundings::Cluster => {
-            level::readable(entrance.formats.written())?;
+            level::readable_by(entrance.options.speaks, entrance.formats.written())?;
             (join::ask_for_id(entrance).await, Origin::Joined)
         }
     };
@@ -200,7 +203,7 @@ async fn run(
     guard.become_node(node);
     let view = Arc::new(View::new(machine.clone()));
     let policy = Arc::new(Policy::new(options.image_every_entries, options.image_every_bytes));
-    let fatal = Fatal::default();
+    let (fatal, alarms) = (Fatal::default(), Alarms::new());
     let reign = Arc::new(Reign::new(Arc::clone(&view)));
     mark::watch(&ledger, &options, &fatal);
     let ask = ends::over(Arc::clone(&dialer));
@@ -216,7 +219,9 @@ async fn run(
         Arc::clone(&policy),
         fatal.clone(),
         tasks.token(),
-    );
+    )
+    .on(Local::of(&options.clock, node))
+    .speaking(options.speaks);
     let raft = Raft::new(node, Arc::new(config), links, LogAdapter::new(log.clone()), applier)
         .await
         .map_err(|error| StartError::Consensus(error.to_string()))?;
@@ -235,6 +240,7 @@ async fn run(
         clock: Arc::clone(&options.clock),
         ledger: site.reader(),
         reign: Arc::clone(&reign),
+        alarms: Arc::clone(&alarms),
     };
     let comparer = comparer();
     let level_view = Arc::clone(&view);
@@ -247,6 +253,7 @@ async fn run(
         site: site.clone(),
         view,
         fatal: fatal.clone(),
+        alarms,
         offices: offices.clone(),
         dialer,
         doors: Arc::clone(&doors),
@@ -269,6 +276,8 @@ async fn run(
         Origin::Joined => spawn(&tasks, &stop, join::become_voter(Arc::downgrade(&inner))),
     }
     spawn(&tasks, &stop, candidate.serve(offices));
+    spawn(&tasks, &stop, watchdog::disk::serve(Arc::downgrade(&inner)));
+    spawn(&tasks, &stop, watchdog::quorum::serve(Arc::downgrade(&inner)));
     spawn(&tasks, &stop, make_images(raft.clone(), policy));
     spawn(&tasks, &stop, watch_core(raft, inner.log.clone(), reign, fatal, stop.clone()));
     Ok(Consensus::new(inner))

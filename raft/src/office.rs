@@ -13,6 +13,7 @@ use crate::runtime::Runtime;
 use campanile_core::command::{Body, Command};
 use campanile_core::id::{Epoch, NodeId, Term};
 use campanile_core::machine::Machine;
+use campanile_core::mutant::{self, Mutant};
 use campanile_core::reply::Reply;
 use campanile_core::time::Timestamp;
 use campanile_storage::CodecError;
@@ -79,7 +80,8 @@ impl<R: AsyncRuntime> Chancery<R> {
             return Err(ProposeError::TooLarge { bytes: proposal.bytes().len() });
         }
         let (answerer, answer) = Answerer::<R, _>::pair(place);
-        let write = self.raft.write(proposal).responder(answerer).with_leader(term.0);
+        let write = self.raft.write(proposal).responder(answerer);
+        let write = if mutant::is_on(Mutant::NoEpochCheck) { write } else { write.with_leader(term.0) };
         // openraft takes it in with one poll unless its queue is full. Tokio's budget must not be what says no.
         match tokio::task::unconstrained(write.into_future()).now_or_never() {
             Some(Ok(())) => Ok(Pending { answer, fatal: self.fatal.clone() }),

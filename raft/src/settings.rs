@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use campanile_core::format::FormatLevel;
+use campanile_core::mutant::{self, Mutant};
 use campanile_storage::Trouble;
 use campanile_storage::ledger::Options as LedgerOptions;
 use campanile_storage::log::{Log, LogStore, SledLog};
@@ -17,6 +19,7 @@ use crate::transport::clocks::WallClock;
 use crate::transport::guard::Secret;
 use crate::transport::lanes::Lanes;
 use crate::transport::network::Network;
+use crate::watchdog::Limits;
 
 /// Opens the log's store in a directory.
 pub type LogOpener = Arc<dyn Fn(&Path) -> Result<Box<dyn LogStore>, Trouble> + Send + Sync>;
@@ -60,12 +63,17 @@ pub struct Options {
     pub in_flight: usize,
     /// How the ledger keeps its files.
     pub ledger: LedgerOptions,
+    /// When this node stops for a part of it that stands still.
+    pub watchdog: Limits,
     /// Opens the log.
     pub open_log: LogOpener,
     /// Starts it.
     pub start_log: LogStarter,
     /// The way to peers.
     pub network: Arc<dyn Network>,
+    /// The newest format level that this node reads and says so; older than this program's only where one plays an older
+    /// version.
+    pub speaks: FormatLevel,
 }
 
 impl Options {
@@ -92,9 +100,11 @@ impl Options {
             keep_entries: 5_000,
             in_flight: 1_024,
             ledger: LedgerOptions::default(),
+            watchdog: Limits::default(),
             open_log: Arc::new(|dir| Ok(Box::new(SledLog::open(dir)?))),
             start_log: Arc::new(Log::open),
             network: Arc::new(Lanes::default()),
+            speaks: FormatLevel::NEWEST,
         }
     }
 
@@ -130,7 +140,7 @@ impl Options {
             enable_elect: true,
             // The default restores a leader without an election: killed between replicating and its own sync, it used a
             // log id again for other content, and replicas parted silently (3 of 120 seeded runs; 0 of 200 without).
-            enable_leader_restore: Some(false),
+            enable_leader_restore: Some(mutant::is_on(Mutant::LeaderRestore)),
             // A node that cannot win must not raise the term: it would depose a healthy leader when it comes back.
             enable_pre_vote: Some(true),
             // Without it a one-way partition stalls the cluster for ever: a leader that nobody hears goes on for ever.
@@ -152,8 +162,8 @@ impl Options {
             // Our policy asks, since it knows bytes too.
             snapshot_policy: SnapshotPolicy::Never,
             max_in_snapshot_log_to_keep: self.keep_entries,
-            // One purge step of the log.
-            purge_batch_size: 500,
+            // One purge step of the log; no more than is kept, or a log that keeps little would never be purged.
+            purge_batch_size: self.keep_entries.clamp(1, 500),
             // A follower further behind gets an image. Above the distance of two images, or catching up by image could
             // never end.
             replication_lag_threshold: (2 * self.image_every_entries + self.keep_entries).max(10_000),
@@ -207,5 +217,13 @@ mod tests {
     #[test]
     fn an_election_that_is_shorter_than_a_heartbeat_is_refused() {
         assert!(options(200, 150, 300).config().is_err());
+    }
+
+    #[cfg(feature = "mutants")]
+    #[test]
+    fn a_mutant_lets_a_leader_lead_on_without_an_election() {
+        let restores = || options(50, 150, 300).config().unwrap().enable_leader_restore;
+        assert_eq!(mutant::with(None, restores), Some(false));
+        assert_eq!(mutant::with(Some(Mutant::LeaderRestore), restores), Some(true));
     }
 }

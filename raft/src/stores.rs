@@ -60,6 +60,11 @@ impl Stores {
         std::fs::create_dir_all(&log_dir).map_err(|error| Trouble::while_opening(&log_dir, error))?;
         let images = Images::open(&images_dir)?;
         let (machine, covered) = newest(&images, &images_dir)?;
+        level::readable_by(options.speaks, machine.format_level()).map_err(|_| Trouble::TooNew {
+            path: images_dir.clone(),
+            found: machine.format_level().0,
+            known: options.speaks.0,
+        })?;
         let log = (options.start_log)((options.open_log)(&log_dir)?)?;
         reaches(&log, &covered, log_dir)?;
         let ledger = Ledger::open_at(&ledger_dir, options.ledger, &covered.ledger)?;

@@ -20,6 +20,7 @@ pub mod history;
 pub mod image;
 pub mod ledger;
 pub mod log;
+pub mod mutant;
 mod sleds;
 mod varint;
 

@@ -63,13 +63,18 @@ fn read(log: &Log, range: std::ops::Range<u64>) -> Vec<Entry> {
 fn entries_can_be_read_before_they_are_durable() {
     let (log, mut writer) = open(&MemoryDisk::default());
     let heard = Heard::default();
+    assert!(!log.stats().is_busy);
     log.append(entries(1..4), heard.done("append")).unwrap();
+    assert!(log.stats().is_busy);
     assert_eq!((read(&log, 1..9), log.bounds().last), (entries(1..4), Some(3)));
     assert_eq!((log.last().unwrap(), log.stats().durable), (Some(entry(3)), None));
     assert_eq!(heard.take(), [""; 0]);
     writer.turn();
     assert_eq!(heard.take(), ["append: durable"]);
     assert_eq!((log.stats().durable, log.stats().waiting_entries), (Some(3), 0));
+    assert!(!log.stats().is_busy);
+    log.save_vote(Bytes::from("vote"), heard.done("vote"));
+    assert!(log.stats().is_busy, "a vote is no entry and waits all the same");
 }
 
 #[test]
@@ -276,4 +281,26 @@ fn readers_beside_a_busy_writer_never_see_a_hole() {
         }
         reader.join().unwrap();
     });
+}
+
+#[cfg(feature = "mutants")]
+#[test]
+fn a_mutant_answers_for_what_a_crash_takes() {
+    use campanile_storage::mutant::acknowledge_early;
+    let kept = |early| {
+        acknowledge_early(early);
+        let disk = MemoryDisk::default();
+        let (log, mut writer) = open(&disk);
+        let heard = Heard::default();
+        log.append(entries(1..3), heard.done("first")).unwrap();
+        writer.turn();
+        log.append(entries(3..5), heard.done("second")).unwrap();
+        writer.turn();
+        assert_eq!(heard.take(), ["first: durable", "second: durable"]);
+        disk.crash();
+        open(&disk).0.bounds().last
+    };
+    assert_eq!(kept(false), Some(4));
+    assert_eq!(kept(true), Some(2), "the next write has synced the first");
+    acknowledge_early(false);
 }

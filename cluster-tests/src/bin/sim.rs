@@ -1,40 +1,63 @@
-//! `make sim`: worlds from seeds, one after the other, and what was found. See `docs/simulation.md`.
+//! `make sim`: worlds from seeds, and what was found. See `docs/simulation.md`.
+//!
+//! `SEED`, `SEEDS`, `MINUTES`, `THREADS`, `KINDS` (names of faults, with commas between), `TRACE=1` (all events), `SHRINK`
+//! (how many runs a finding may be cut down in; 0: none), `PATIENCE` (real seconds for one world).
 
-#![allow(clippy::print_stdout, reason = "a report belongs on its terminal")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a report belongs on its terminal")]
+
+use std::process::ExitCode;
+use std::time::Duration;
 
 use campanile_cluster_tests::seed::number_from_environment;
 use campanile_cluster_tests::sim::fault::Kind;
-use campanile_cluster_tests::sim::world::{Order, play};
+use campanile_cluster_tests::sim::shrink::shrink;
+use campanile_cluster_tests::sim::sweep::{Played, Sweep, tried};
 
-fn main() {
-    let seed = number_from_environment("SEED", 1);
-    let seeds = number_from_environment("SEEDS", 1);
-    let minutes = number_from_environment("MINUTES", 10);
-    let loud = number_from_environment("TRACE", 0) > 0;
-    let mut bad = 0;
-    for seed in seed..seed + seeds {
-        let began = std::time::Instant::now();
-        let order = Order { seed, minutes, loud, kinds: Kind::ALL.to_vec(), plan: None };
-        let verdict = play(&order);
-        let took = began.elapsed().as_secs_f64();
-        println!(
-            "seed {seed}: {} found, hash {:016x} of {} events, {:?} steps, calls, sends, {took:.1} s, {:.0} times",
-            verdict.found.count,
-            verdict.hash.0,
-            verdict.hash.1,
-            verdict.counts,
-            minutes as f64 * 60.0 / took
-        );
-        for (name, what) in &verdict.found.told {
-            println!("  {name}: {what}");
+/// How many of the worlds with findings are cut down.
+const SHRUNK: usize = 3;
+
+fn main() -> ExitCode {
+    let kinds = match std::env::var("KINDS").map(|names| Kind::named(&names)) {
+        Err(_) => Kind::ALL.to_vec(),
+        Ok(Ok(kinds)) => kinds,
+        Ok(Err(name)) => {
+            let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+            eprintln!("KINDS: there is no {name:?}; there are {}", names.join(", "));
+            return ExitCode::from(2);
         }
-        if loud {
-            verdict.lines.iter().for_each(|line| println!("{line}"));
-        }
-        println!("  {:?}\n  {:?}", verdict.reached, verdict.faults);
-        bad += usize::from(!verdict.found.is_clean());
+    };
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    let sweep = Sweep {
+        seed: number_from_environment("SEED", 1),
+        seeds: number_from_environment("SEEDS", 1),
+        minutes: number_from_environment("MINUTES", 10),
+        threads: number_from_environment("THREADS", cores) as usize,
+        loud: number_from_environment("TRACE", 0) > 0,
+        kinds,
+        patience: Duration::from_secs(number_from_environment("PATIENCE", 120)),
+    };
+    let summary = sweep.run(|played| {
+        print!("{}", played.text());
+        played.verdict.lines.iter().for_each(|line| println!("{line}"));
+    });
+    let runs = number_from_environment("SHRINK", 60) as usize;
+    if runs > 0 {
+        summary.found.iter().take(SHRUNK).for_each(|played| cut_down(played, runs));
     }
-    if bad > 0 {
-        std::process::exit(1);
+    print!("{}", summary.text());
+    if summary.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn cut_down(played: &Played, runs: usize) {
+    let Some((name, _)) = played.verdict.found.told.first() else { return };
+    let seed = played.order.seed;
+    let cut = shrink(&played.order, name, runs, tried);
+    println!("\nseed {seed}: {name}: cut down in {} runs to {} min and", cut.runs, cut.order.minutes);
+    print!("{}", cut.order.faults());
+    for (name, what) in &cut.verdict.found.told {
+        println!("  {name}: {what}");
     }
+    println!("the last events before it:");
+    cut.verdict.before.iter().for_each(|line| println!("  {line}"));
+    println!("all of it: make sim SEED={seed} MINUTES={} TRACE=1\n", played.order.minutes);
 }

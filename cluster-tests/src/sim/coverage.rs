@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use campanile_core::event::{Event, Row};
 
+use super::fault::Kind;
 use super::story::{Outcome, Story};
 
 /// What was met, by name.
@@ -45,4 +46,46 @@ pub fn reached(rows: &[(u64, Row)], story: &Story, refusals: &Reached) -> Reache
     }
     super::workload::met::met(story).into_iter().for_each(note);
     reached
+}
+
+/// Branches that a large sweep must have reached.
+pub const WANTED: &[&str] = &[
+    "asked to join",
+    "clock guard held",
+    "election lost",
+    "fired",
+    "fired to catch up",
+    "forward refused",
+    "image made",
+    "joined with an empty disk",
+    "leader killed with a change of members",
+    "leadership handed on",
+    "lease ended",
+    "lease lost",
+    "link cut for good",
+    "link cut one way for good",
+    "log purged",
+    "log time held",
+    "machine dead for good",
+    "members changed",
+    "no quorum told",
+    "office given away",
+    "office taken",
+    "outcome unknown",
+    "packet outlives its sender",
+    "parked",
+    "plan overtaken",
+    "restart from image",
+    "rows dropped",
+    "snapshot installed",
+    "stale epoch refused",
+    "tail torn",
+];
+
+/// What a sweep with all these kinds of faults should have met and has not.
+#[must_use]
+pub fn missing(faults: &BTreeMap<Kind, u64>, reached: &Reached, kinds: &[Kind]) -> Vec<&'static str> {
+    let absent = kinds.iter().filter(|kind| kind.is_possible() && !faults.contains_key(kind));
+    let unmet = WANTED.iter().filter(|branch| reached.get(*branch).is_none_or(|count| *count == 0));
+    absent.map(|kind| kind.name()).chain(unmet.copied()).collect()
 }

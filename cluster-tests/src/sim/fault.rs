@@ -1,10 +1,9 @@
-//! What goes wrong, and when: a plan drawn from the seed before the world begins, so that it can be printed, cut down and
-//! played again.
+//! What can go wrong with a world: the kinds of faults.
 
 use std::fmt;
 use std::time::Duration;
 
-use crate::seed::Dice;
+use campanile_core::format::FormatLevel;
 
 /// One thing that goes wrong, and ends by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +42,18 @@ macro_rules! kinds {
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name,)+ }
             }
+
+            /// The kinds of these names, with commas between.
+            ///
+            /// # Errors
+            /// The name that no kind has.
+            pub fn named(list: &str) -> Result<Vec<Self>, String> {
+                let named = |name: &str| {
+                    let kind = Self::ALL.iter().copied().find(|kind| kind.name() == name);
+                    kind.ok_or_else(|| name.to_owned())
+                };
+                list.split(',').map(str::trim).map(named).collect()
+            }
         }
     };
 }
@@ -70,6 +81,8 @@ kinds! {
     Link "one link cut",
     /// One link is cut, one way.
     LinkOneWay "one link cut one way",
+    /// A machine is cut off and heard again, many times.
+    Flapping "isolated again and again",
     /// Two halves do not hear each other.
     Split "split",
     /// Two groups hear each other by way of one machine alone.
@@ -79,7 +92,7 @@ kinds! {
     /// Packets are lost everywhere.
     Lossy "packets lost",
     /// Packets are delivered twice and out of order everywhere.
-    Twice "packets twice, reordered",
+    Twice "packets twice and reordered",
     /// Everything takes long.
     SlowNetwork "slow network",
     /// A clock is set ahead, beyond what is allowed or within.
@@ -104,21 +117,32 @@ kinds! {
     Join "machine joins",
     /// A machine is removed from the cluster.
     Leave "machine removed",
+    /// The leader is killed in the middle of a change of members.
+    HalfChange "leader killed while members change",
+    /// A node of the version before, which reads one format level less; upgraded in the end.
+    Older "older version",
 }
 
 impl Kind {
+    /// Whether this build can do it: one that knows a single format level has no version before.
+    #[must_use]
+    pub const fn is_possible(self) -> bool {
+        !matches!(self, Self::Older) || FormatLevel::OLDEST.0 < FormatLevel::NEWEST.0
+    }
+
     /// How often it is drawn, against the others.
-    const fn weight(self) -> u64 {
+    pub(super) const fn weight(self) -> u64 {
         match self {
             Self::Kill | Self::Transfer | Self::Freeze => 8,
             Self::PowerCut | Self::Isolate => 6,
-            Self::KillAll | Self::PowerCutAll | Self::Replace | Self::Join | Self::Leave => 2,
+            Self::KillAll | Self::PowerCutAll | Self::Replace => 2,
+            Self::Join | Self::Leave | Self::HalfChange | Self::Older => 2,
             _ => 4,
         }
     }
 
     /// How long it lasts at most, in milliseconds.
-    const fn longest(self) -> u64 {
+    pub(super) const fn longest(self) -> u64 {
         match self {
             Self::Kill | Self::PowerCut | Self::KillAll | Self::PowerCutAll | Self::Restart => 6_000,
             Self::Replace => 3_000,
@@ -140,38 +164,5 @@ impl fmt::Display for Fault {
             kind.name(),
             Duration::from_millis(*lasts)
         )
-    }
-}
-
-/// A plan: faults until `until`, in the order in which they begin.
-#[must_use]
-pub fn plan(dice: &mut Dice, machines: usize, until: u64, kinds: &[Kind]) -> Vec<Fault> {
-    let total: u64 = kinds.iter().map(|kind| kind.weight()).sum();
-    let (mut plan, mut at) = (Vec::new(), 8_000);
-    if total == 0 {
-        return plan;
-    }
-    // Some worlds are busy, some are calm, so that both what overlaps and what comes alone is met.
-    let pace = 1_500 + dice.below(12_000);
-    loop {
-        at += 200 + dice.below(pace);
-        if at >= until {
-            return plan;
-        }
-        let mut drawn = dice.below(total);
-        let kind = kinds.iter().copied().find(|kind| match drawn.checked_sub(kind.weight()) {
-            Some(left) => {
-                drawn = left;
-                false
-            }
-            None => true,
-        });
-        let kind = kind.unwrap_or(kinds[0]);
-        let whom = match dice.below(10) {
-            0..6 => Whom::Leader,
-            _ => Whom::Place(dice.below(machines as u64) as usize),
-        };
-        let lasts = (100 + dice.below(kind.longest())).min(until.saturating_sub(at));
-        plan.push(Fault { at, lasts, kind, whom });
     }
 }

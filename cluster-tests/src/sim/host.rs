@@ -16,11 +16,15 @@ use campanile::http::Front;
 use campanile::leader::Retention;
 use campanile::run::life::{self, Life, Setting};
 use campanile::service::records::{Asked, Records, history_keys};
+use campanile_core::format::FormatLevel;
+use campanile_core::id::LogIndex;
 use campanile_core::plan;
 use campanile_core::time::Span;
-use campanile_raft::runtime::Process;
+use campanile_raft::runtime::{Process, watch};
 use campanile_raft::{Consensus, Options};
 use campanile_storage::ledger::{Options as LedgerOptions, Upkeep};
+
+use tokio::sync::Notify;
 
 use super::clock::MachineClock;
 use super::disk::Disk;
@@ -42,6 +46,8 @@ pub struct Around {
     pub peers: Arc<Vec<String>>,
     /// How the nodes are set.
     pub tuning: Tuning,
+    /// Rung whenever a node has applied something.
+    pub stir: Arc<Notify>,
 }
 
 /// What is set otherwise than in production, since a world lasts minutes.
@@ -100,6 +106,10 @@ struct Stand {
     /// Why the last process ended by itself.
     ended: Option<String>,
     starts: u64,
+    /// Nothing starts here any more.
+    given_up: bool,
+    /// The newest format level that its program reads, if not this program's.
+    speaks: Option<FormatLevel>,
 }
 
 /// A node that serves.
@@ -186,7 +196,7 @@ impl Host {
     /// Starts a process, unless one runs.
     pub fn start(&self) {
         let mut stand = self.stand();
-        if stand.process.is_some() {
+        if stand.process.is_some() || stand.given_up {
             return;
         }
         let seed = self.0.dice.lock().unwrap_or_else(PoisonError::into_inner).roll();
@@ -222,6 +232,17 @@ impl Host {
         tokio::time::sleep(Duration::from_millis(1)).await;
         self.0.around.trace.note("wipe", &[self.0.place as u64], || format!("machine {}", self.0.place));
         self.0.disk.wipe().expect("the files of a world can be removed");
+    }
+
+    /// It is dead from now on, and nobody starts anything on it.
+    pub fn give_up(&self) {
+        self.kill();
+        self.stand().given_up = true;
+    }
+
+    /// The program on it reads format levels up to this one, from the next start on.
+    pub fn speak(&self, level: FormatLevel) {
+        self.stand().speaks = Some(level);
     }
 
     /// The process stands still.
@@ -273,6 +294,7 @@ impl Host {
                     consensus: life.consensus().clone(),
                 };
                 self.stand().running = Some(running);
+                process.spawn(self.clone().stir(life.consensus().changes()));
                 let reason = fatal.wait_for(Option::is_some).await;
                 reason.map_or_else(|ended| ended.to_string(), |reason| reason.clone().unwrap_or_default())
             }
@@ -292,11 +314,20 @@ impl Host {
         std::future::pending::<()>().await;
     }
 
+    async fn stir(self, mut changes: watch::Receiver<LogIndex>) {
+        while changes.changed().await.is_ok() {
+            self.0.around.stir.notify_one();
+        }
+    }
+
     async fn begin(&self, process: &Process) -> Result<Life, campanile_raft::StartError> {
         let clock = Clock::given(self.0.clock);
         let guard = Guard { max_ahead: self.0.around.tuning.max_ahead };
         let ear = self.0.around.net.listener(&self.0.address, process);
         let consensus = Consensus::start(self.options(clock, guard), ear).await?;
+        if consensus.status().log.image.is_some() {
+            self.0.around.trace.reach("restart from image");
+        }
         let ledger = consensus.ledger();
         let records = Records::new(ledger.clone(), Arc::new(Asked::new(ledger, history_keys)));
         let nobody = Arc::new(Vec::new);
@@ -332,6 +363,7 @@ impl Host {
             open_log: self.0.disk.opener(),
             start_log: self.0.disk.starter(),
             network: around.net.from(&self.0.address),
+            speaks: self.stand().speaks.unwrap_or(FormatLevel::NEWEST),
             ..defaults
         }
     }

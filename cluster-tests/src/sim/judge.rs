@@ -92,6 +92,14 @@ impl Judge {
         &self.refusals
     }
 
+    /// How many terms had a leader: one that wrote something.
+    #[must_use]
+    pub fn terms(&self) -> u64 {
+        let mut terms: Vec<u64> = self.payloads.keys().map(|(term, _)| *term).collect();
+        terms.dedup();
+        terms.len() as u64
+    }
+
     /// Looks at all machines.
     pub fn look(&mut self, hosts: &[Host]) {
         hosts.iter().for_each(|host| self.hear(host));

@@ -12,12 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use campanile::service::frame;
 use campanile::service::probe::Knock;
 use campanile_raft::runtime::Process;
-use campanile_raft::transport::Purpose;
 use campanile_raft::transport::network::{
     Body, Cut, Handler, Listener, Network, Request, Response, gather, opened, whole,
 };
+use campanile_raft::transport::{Purpose, path};
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -68,6 +69,8 @@ struct Inner {
 struct Host {
     place: u64,
     door: Option<(Process, Handler)>,
+    /// How often a process has ended here: a packet of an earlier one has outlived it.
+    deaths: u64,
 }
 
 /// A packet on its way: what becomes of it.
@@ -93,7 +96,7 @@ impl Net {
 
     /// A host of that name; `place` stands for it in the trace.
     pub fn add_host(&self, address: &str, place: u64) {
-        self.lock().hosts.insert(address.to_owned(), Host { place, door: None });
+        self.lock().hosts.insert(address.to_owned(), Host { place, door: None, deaths: 0 });
     }
 
     /// What the node at `address` sends by.
@@ -123,7 +126,7 @@ impl Net {
     /// The process at `address` is dead: its port refuses.
     pub fn hang_up(&self, address: &str) {
         if let Some(host) = self.lock().hosts.get_mut(address) {
-            host.door = None;
+            host.deaths += u64::from(host.door.take().is_some());
         }
     }
 
@@ -147,6 +150,10 @@ impl Net {
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.lock().dropped
+    }
+
+    fn deaths(&self, address: &str) -> u64 {
+        self.lock().hosts.get(address).map_or(0, |host| host.deaths)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -188,6 +195,8 @@ struct Packet {
     uri: String,
     headers: Vec<(String, Vec<u8>)>,
     body: Bytes,
+    /// The deaths of its sender's machine when it left.
+    deaths: u64,
 }
 
 impl Network for Port {
@@ -204,7 +213,8 @@ impl Network for Port {
             let body = gather(body).await.map_err(broke)?;
             let header = |(name, value): (&_, &_)| header_of(name, value);
             let headers = head.headers.iter().map(header).collect();
-            let packet = Packet { net, from, to, uri: head.uri.to_string(), headers, body };
+            let deaths = net.deaths(&from);
+            let packet = Packet { net, from, to, uri: head.uri.to_string(), headers, body, deaths };
             let (answer, heard) = oneshot::channel();
             packet.launch(purpose, answer);
             match tokio::time::timeout(patience(purpose), heard).await {
@@ -259,6 +269,9 @@ impl Packet {
             let refused = Cut { sent: false, why: "connection refused".into() };
             return answer.into_iter().for_each(|answer| drop(answer.send(Err(refused.clone()))));
         };
+        if self.net.deaths(&self.from) > self.deaths {
+            self.net.lock().trace.reach("packet outlives its sender");
+        }
         let Some(request) = self.request() else { return };
         let served = process.spawn(async move { handler(request).await }).await;
         let Some(answer) = answer else { return };
@@ -285,7 +298,27 @@ impl Packet {
         net.trace.note(if lost { "unheard" } else { "answer" }, &numbers, || {
             format!("{} -> {} {} {status}", self.to, self.from, self.uri)
         });
+        if let Some(branch) = self.branch(body, status) {
+            net.trace.reach(branch);
+        }
         fate
+    }
+
+    /// What an answer shows of its sender.
+    fn branch(&self, body: &Bytes, status: u16) -> Option<&'static str> {
+        let uri: axum::http::Uri = self.uri.parse().ok()?;
+        match (uri.path(), status) {
+            (path::SNAPSHOT, 200) => Some("snapshot installed"),
+            (path::SNAPSHOT, _) => Some("snapshot refused"),
+            (path::TRANSFER, 200) => Some("leadership handed on"),
+            (path::JOIN, 200) => Some("asked to join"),
+            (path::FORWARD, 200) => match frame::Answer::decode(body).ok()?.head.undone?.kind {
+                frame::UndoneKind::NotSent => Some("forward refused"),
+                frame::UndoneKind::Unknown => Some("forward of unknown outcome"),
+            },
+            (path::FORWARD, _) => Some("forward refused"),
+            _ => None,
+        }
     }
 
     fn request(&self) -> Option<Request<Body>> {

@@ -179,6 +179,8 @@ pub struct Story {
     pub sends: Vec<Send>,
     /// Stretches in which no majority of voters could work, or could not for long enough: from, to.
     pub outages: Vec<(Moment, Moment)>,
+    /// Stretches in which a process stood still: its node's id in the cluster, from, to.
+    pub stalls: Vec<(u64, Moment, Moment)>,
     /// From when on everything was healed: the liveness phase.
     pub healed: Moment,
 }

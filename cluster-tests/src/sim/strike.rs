@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use campanile_core::format::FormatLevel;
 use campanile_core::id::NodeId;
 
 use super::fault::{Fault, Kind, Whom};
@@ -32,6 +33,9 @@ impl Hand {
     /// One fault from its beginning to its end.
     pub async fn strike(self, fault: Fault) {
         let Some(host) = self.resolve(fault.whom) else { return };
+        if !fault.kind.is_possible() {
+            return;
+        }
         self.trace.note("fault", &[host.place() as u64, fault.lasts], || format!("{fault}"));
         *self.happened.lock().unwrap_or_else(PoisonError::into_inner).entry(fault.kind).or_default() += 1;
         let lasts = Duration::from_millis(fault.lasts);
@@ -79,6 +83,9 @@ impl Hand {
             }
             Kind::Join => self.join(),
             Kind::Leave => self.leave(&host).await,
+            Kind::HalfChange => self.half_change(&host, lasts).await,
+            Kind::Older => older(&host, lasts).await,
+            Kind::Flapping => self.flap(&host, lasts).await,
             Kind::ClockAhead | Kind::ClockBack | Kind::ClockDrift => {
                 self.clock(fault.kind, &host, lasts).await
             }
@@ -179,6 +186,46 @@ impl Hand {
         host.clock().set(0, 0);
     }
 
+    /// Has members change, and kills the leader when it has the change in its log: committed, or not.
+    async fn half_change(&self, host: &Host, lasts: Duration) {
+        let Some(leader) = self.leader() else { return };
+        match self.hosts.iter().find(|host| host.starts() == 0) {
+            Some(newcomer) => newcomer.start(),
+            None if host.place() == leader.place() => return,
+            None => {
+                host.replace().await;
+                host.start();
+            }
+        }
+        // A learner, then a voter, then those who were before: one change of them each.
+        let mut changes = 1 + self.roll(3);
+        let mut before = None;
+        for _ in 0..8_000 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            let Some(running) = leader.running() else { return };
+            let members = running.consensus.status().members;
+            let now: Vec<_> = members.iter().map(|member| (member.node, member.voter)).collect();
+            let is_new = before.as_ref().is_some_and(|before| *before != now);
+            before = Some(now);
+            changes -= u64::from(is_new);
+            if changes == 0 {
+                self.trace.reach("leader killed with a change of members");
+                leader.kill();
+                tokio::time::sleep(lasts).await;
+                return leader.start();
+            }
+        }
+    }
+
+    async fn flap(&self, host: &Host, lasts: Duration) {
+        let ends = tokio::time::Instant::now() + lasts;
+        while tokio::time::Instant::now() < ends {
+            let moment = Duration::from_millis(50 + self.roll(1_200));
+            self.weather(Kind::Isolate, host, moment).await;
+            tokio::time::sleep(Duration::from_millis(50 + self.roll(900))).await;
+        }
+    }
+
     async fn weather(&self, kind: Kind, host: &Host, lasts: Duration) {
         let fair = Weather::default();
         let cut = Weather { cut: true, ..fair };
@@ -213,6 +260,17 @@ impl Hand {
         tokio::time::sleep(lasts).await;
         changed.into_iter().for_each(|(from, to)| self.net.set(from, to, fair));
     }
+}
+
+/// A node of the version before in its place, and then this one again.
+async fn older(host: &Host, lasts: Duration) {
+    host.kill();
+    host.speak(FormatLevel::OLDEST);
+    host.start();
+    tokio::time::sleep(lasts).await;
+    host.kill();
+    host.speak(FormatLevel::NEWEST);
+    host.start();
 }
 
 async fn disk(kind: Kind, host: &Host, lasts: Duration) {

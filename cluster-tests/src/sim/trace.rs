@@ -3,13 +3,15 @@
 //! Two runs are the same when their hashes are. Lines are written down only when somebody wants to read them: they are for
 //! people, the hash is over the numbers.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
 
 /// How many lines are kept.
 const KEPT: usize = 4_000;
+/// And how many of them before what is marked.
+const MARKED: usize = 80;
 
 /// The trace of a world. Clones are the same one.
 #[derive(Clone, Debug)]
@@ -22,6 +24,8 @@ struct Inner {
     events: u64,
     loud: bool,
     lines: VecDeque<String>,
+    reached: BTreeMap<&'static str, u64>,
+    marked: Option<Vec<String>>,
 }
 
 impl Trace {
@@ -29,7 +33,9 @@ impl Trace {
     #[must_use]
     pub fn begin(loud: bool) -> Self {
         let began = Instant::now();
-        let inner = Inner { began, hash: 0xcbf2_9ce4_8422_2325, events: 0, loud, lines: VecDeque::new() };
+        let (lines, reached) = (VecDeque::new(), BTreeMap::new());
+        let inner =
+            Inner { began, hash: 0xcbf2_9ce4_8422_2325, events: 0, loud, lines, reached, marked: None };
         Self(Arc::new(Mutex::new(inner)))
     }
 
@@ -56,6 +62,32 @@ impl Trace {
             }
             inner.lines.push_back(line);
         }
+    }
+
+    /// A branch was taken that a sweep has to have met (see [`super::coverage`]).
+    pub fn reach(&self, branch: &'static str) {
+        *self.lock().reached.entry(branch).or_default() += 1;
+    }
+
+    /// Which branches were taken, and how often.
+    #[must_use]
+    pub fn reached(&self) -> BTreeMap<&'static str, u64> {
+        self.lock().reached.clone()
+    }
+
+    /// Keeps the lines before this moment, the first time.
+    pub fn mark(&self) {
+        let mut inner = self.lock();
+        if inner.marked.is_none() {
+            let last = inner.lines.iter().rev().take(MARKED).rev().cloned().collect();
+            inner.marked = Some(last);
+        }
+    }
+
+    /// The lines before the moment that was marked.
+    #[must_use]
+    pub fn marked(&self) -> Vec<String> {
+        self.lock().marked.clone().unwrap_or_default()
     }
 
     /// The hash, and over how many events.

@@ -12,20 +12,26 @@ use std::time::Duration;
 
 use campanile::service::records::read_row;
 use campanile_core::event::Row;
+use campanile_core::id::LogIndex;
 use campanile_core::time::Timestamp;
+
+use tokio::sync::Notify;
 
 use super::clock::{MachineClock, TrueTime};
 use super::disk::Disk;
 use super::door::Doors;
-use super::fault::{self, Fault, Kind};
+use super::fault::Kind;
 use super::host::{Around, Host, Tuning};
 use super::invariants::{self, Findings};
 use super::judge::Judge;
-use super::net::Net;
+use super::lasting::Lasting;
+use super::net::{Net, Weather};
+use super::plan::{FOUNDERS, MACHINES, Plan, healed_at};
 use super::receivers::Receivers;
 use super::story::{End, Story};
 use super::strike::Hand;
 use super::trace::Trace;
+use super::witness;
 use super::workload;
 use crate::seed::Seed;
 
@@ -41,20 +47,30 @@ pub struct Order {
     /// Only these kinds of faults.
     pub kinds: Vec<Kind>,
     /// These faults instead of those that the seed would draw.
-    pub plan: Option<Vec<Fault>>,
+    pub plan: Option<Plan>,
+}
+
+impl Order {
+    /// The faults of its world.
+    #[must_use]
+    pub fn faults(&self) -> Plan {
+        self.plan.clone().unwrap_or_else(|| Plan::drawn(self.seed, self.minutes, &self.kinds))
+    }
 }
 
 /// What came of it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Verdict {
     /// What was found.
     pub found: Findings,
     /// The faults that were planned.
-    pub plan: Vec<Fault>,
+    pub plan: Plan,
     /// The hash of all that happened, and of how many events.
     pub hash: (u64, u64),
     /// The last events, if it was loud.
     pub lines: Vec<String>,
+    /// The last events before the first finding, if it was loud.
+    pub before: Vec<String>,
     /// How often each kind of fault has happened.
     pub faults: BTreeMap<Kind, u64>,
     /// What was reached: branches by name.
@@ -63,15 +79,16 @@ pub struct Verdict {
     pub counts: [u64; 3],
 }
 
-/// How many machines found the cluster, and how many there are.
-const FOUNDERS: usize = 3;
-const MACHINES: usize = 5;
 /// How often the judge looks.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often machines are compared.
 const COMPARE_EVERY: u64 = 40;
 /// How long a healed cluster is given to become whole before it is judged.
 const QUIET: u64 = 40_000;
+/// Longer on a way or in a sync keeps a leader away now and then: elections take 150 ms at least.
+const BEARABLE: Duration = Duration::from_millis(60);
+/// How long after the healing something breaks for good, in milliseconds: what is put right again is over then.
+const LASTING_AFTER: u64 = 3_000;
 /// The name of what this file finds by itself.
 const ALIVE: &str = "a healed cluster works again";
 /// The other one.
@@ -101,8 +118,15 @@ struct World {
     story: Arc<Mutex<Story>>,
     hand: Hand,
     doors: Doors,
-    plan: Vec<Fault>,
+    plan: Plan,
+    /// What is still to be broken for good.
+    lasting: Option<Lasting>,
+    /// The highest term that any machine has had.
+    term: u64,
+    /// The image and the purged index of each machine, as last seen.
+    logs: BTreeMap<(usize, &'static str), Option<LogIndex>>,
     judge: Judge,
+    stir: Arc<Notify>,
     // Last, so that it goes when nobody uses its files any more.
     _folder: tempfile::TempDir,
 }
@@ -119,6 +143,7 @@ impl World {
         let net = Net::new(seed.dice("net"), trace.clone());
         let receivers = Receivers::new(seed.dice("receivers"), Arc::clone(&story), trace.clone());
         let addresses: Vec<String> = (1..=MACHINES).map(|n| format!("machine-{n}:7400")).collect();
+        let stir = Arc::new(Notify::new());
         let hosts = addresses.iter().enumerate().map(|(place, address)| {
             // A founder knows the founders; who may join knows them and itself.
             let mut peers = addresses[..FOUNDERS].to_vec();
@@ -131,6 +156,7 @@ impl World {
                 trace: trace.clone(),
                 peers: Arc::new(peers),
                 tuning: Tuning::default(),
+                stir: Arc::clone(&stir),
             };
             let data = folder.path().join(format!("machine-{place}"));
             let disk = Disk::new(place as u64, &data, seed.dice(&format!("disk {place}")), trace.clone());
@@ -147,11 +173,25 @@ impl World {
             happened: Arc::default(),
         };
         let doors = Doors::of(Arc::clone(&hosts), Arc::clone(&story), trace.clone(), seed.dice("doors"));
-        let until = order.minutes * 60_000 * 7 / 10;
-        let drawn = || fault::plan(&mut seed.dice("faults"), MACHINES, until, &order.kinds);
-        let plan = order.plan.clone().unwrap_or_else(drawn);
+        let plan = order.faults();
+        let lasting = plan.lasting;
         let judge = Judge::new(MACHINES, time, trace.clone(), invariants::all());
-        Self { order: order.clone(), trace, time, hosts, story, hand, doors, plan, judge, _folder: folder }
+        Self {
+            order: order.clone(),
+            trace,
+            time,
+            hosts,
+            story,
+            hand,
+            doors,
+            plan,
+            lasting,
+            term: 0,
+            logs: BTreeMap::new(),
+            judge,
+            stir,
+            _folder: folder,
+        }
     }
 
     async fn live(mut self) -> Verdict {
@@ -160,8 +200,9 @@ impl World {
         let ends = self.order.minutes * 60_000;
         let quiet_from = ends.saturating_sub(QUIET);
         let parties = workload::start(seed, &self.doors, self.time, quiet_from);
-        let healed = ends * 7 / 10;
-        let mut plan = self.plan.clone().into_iter().peekable();
+        let healed = healed_at(self.order.minutes);
+        let _listening = witness::listen(self.trace.clone());
+        let mut plan = self.plan.faults.clone().into_iter().peekable();
         let (mut looks, mut is_healed) = (0, false);
         while self.time.moment() < ends {
             let moment = self.time.moment();
@@ -178,10 +219,31 @@ impl World {
             looks += 1;
             if looks % COMPARE_EVERY == 0 {
                 self.judge.compare_machines(&self.hosts);
+                self.watch_logs();
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            if is_healed && moment > healed + LASTING_AFTER {
+                self.lasting = self.lasting.take().filter(|lasting| !lasting.strike(&self.hand));
+            }
+            if !self.judge.found.is_clean() {
+                self.trace.mark();
+            }
+            // The judge sees an entry in the millisecond in which the first node has applied it.
+            let until = moment + LOOK_EVERY.as_millis() as u64;
+            while self.time.moment() < until {
+                let left = Duration::from_millis(until - self.time.moment());
+                if tokio::time::timeout(left, self.stir.notified()).await.is_ok() {
+                    self.judge.look(&self.hosts);
+                }
+            }
         }
-        parties.end().await;
+        let mut ending = std::pin::pin!(parties.end());
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut ending => break,
+                () = self.stir.notified() => self.judge.look(&self.hosts),
+            }
+        }
         self.verdict()
     }
 
@@ -214,6 +276,21 @@ impl World {
         }
     }
 
+    /// Which branches the logs show.
+    fn watch_logs(&mut self) {
+        for host in self.hosts.iter() {
+            let Some(running) = host.running() else { continue };
+            let status = running.consensus.status();
+            self.term = self.term.max(status.term.0);
+            let seen = [("image made", status.log.image), ("log purged", status.log.purged)];
+            for (name, index) in seen {
+                if index.is_some() && self.logs.insert((host.place(), name), index) != Some(index) {
+                    self.trace.reach(name);
+                }
+            }
+        }
+    }
+
     /// Notes stretches in which no leader can have a majority.
     fn watch_quorum(&self, moment: u64) {
         let works = self.hosts.iter().any(|host| self.can_lead(host));
@@ -232,7 +309,8 @@ impl World {
     fn can_lead(&self, host: &Host) -> bool {
         let works = |host: &Host| {
             let manner = host.disk().manner();
-            host.running().is_some() && !host.is_frozen() && !manner.hangs && !manner.full
+            let swift = !manner.hangs && !manner.full && manner.most <= BEARABLE;
+            host.running().is_some() && !host.is_frozen() && swift
         };
         let Some(running) = host.running().filter(|_| works(host)) else { return false };
         let members = running.consensus.status().members;
@@ -244,7 +322,7 @@ impl World {
         let talks = |other: &&Host| {
             let there = self.hand.net.weather(host.address(), other.address());
             let back = self.hand.net.weather(other.address(), host.address());
-            other.address() == host.address() || !(there.cut || back.cut)
+            other.address() == host.address() || (carries(there) && carries(back))
         };
         let able = self.hosts.iter().filter(|other| works(other)).filter(talks);
         let able = able.filter(|other| voters.contains(&other.address())).count();
@@ -272,8 +350,15 @@ impl World {
             moment: self.time.moment(),
         };
         self.judge.end(&end);
+        if !self.judge.found.is_clean() {
+            self.trace.mark();
+        }
         let faults = self.hand.happened.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let reached = super::coverage::reached(&rows, &story, self.judge.refusals());
+        let mut reached = super::coverage::reached(&rows, &story, self.judge.refusals());
+        reached.extend(self.trace.reached());
+        // Each term has one leader at most, and who leads writes.
+        let lost = self.term.saturating_sub(self.judge.terms());
+        *reached.entry("election lost").or_default() += lost;
         let counts = [self.judge.steps(), story.calls.len() as u64, story.sends.len() as u64];
         self.hosts.iter().for_each(Host::kill);
         Verdict {
@@ -281,6 +366,7 @@ impl World {
             plan: self.plan,
             hash: self.trace.hash(),
             lines: self.trace.lines(),
+            before: self.trace.marked(),
             faults,
             reached,
             counts,
@@ -293,7 +379,12 @@ impl World {
             return self.judge.found.add(ALIVE, || "nobody is in office at the end".into());
         };
         let leads = leader.running().map(|running| running.consensus.applied().0).unwrap_or_default();
-        for host in self.hosts.iter().filter(|host| host.is_up()) {
+        let hears = |host: &&Host| {
+            let weather = |from: &Host, to: &Host| self.hand.net.weather(from.address(), to.address());
+            !(weather(&leader, host).cut || weather(host, &leader).cut)
+        };
+        // Who is cut off from the leader for good waits for another one.
+        for host in self.hosts.iter().filter(|host| host.is_up()).filter(hears) {
             let applied = host.running().map(|running| running.consensus.applied().0);
             if applied.is_none_or(|applied| applied + 50 < leads) {
                 self.judge.found.add(ALIVE, || {
@@ -320,7 +411,14 @@ impl World {
                 };
                 let Some(last) = page.last() else { break };
                 after = Some(last.position);
-                rows.extend(page.iter().filter_map(|row| Some((row.position.index, read_row(row).ok()?))));
+                for row in &page {
+                    match read_row(row) {
+                        Ok(told) => rows.push((row.position.index, told)),
+                        Err(error) => self.judge.found.add("a ledger reads", || {
+                            format!("machine {}: row {:?}: {error:?}", host.place(), row.position)
+                        }),
+                    }
+                }
             }
             ledgers.insert(running.consensus.node().0, rows);
         }
@@ -330,6 +428,11 @@ impl World {
     fn story(&self) -> MutexGuard<'_, Story> {
         self.story.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether heartbeats get through well enough to keep a leader.
+fn carries(weather: Weather) -> bool {
+    !weather.cut && weather.loss < 50 && weather.most <= BEARABLE
 }
 
 /// In memory where the machine has a directory that is.

@@ -4,7 +4,9 @@ use super::Turn;
 use crate::command::{AdmitNode, LeaderEpoch};
 use crate::event::{Event, MIN_OUTAGE};
 use crate::id::{Epoch, NodeId};
+use crate::mutant::{self, Mutant};
 use crate::reply::Reply;
+use crate::request::Requests;
 use crate::state::Office;
 
 /// From here on the proposals of this leader count, and no others: the index of this entry is its epoch.
@@ -12,6 +14,9 @@ pub(super) fn take_office(turn: &mut Turn<'_>, command: &LeaderEpoch) -> Reply {
     let epoch = Epoch(turn.moment.index.0);
     assert!(command.term >= turn.state.office.term, "terms on the log never fall (Raft §5.1)");
     turn.state.office = Office { epoch, node: command.node, term: command.term };
+    if mutant::is_on(Mutant::KeysForgottenAtFailover) {
+        turn.state.requests = Requests::default();
+    }
     turn.tell(Event::LeaderEpoch {
         epoch,
         node: command.node,

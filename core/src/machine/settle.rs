@@ -12,6 +12,7 @@ use crate::event::{Event, Outcome};
 use crate::firing::{Cause, EndState, Firing, FiringId, Kind, MAX_CAUSE, Phase};
 use crate::id::AttemptNumber;
 use crate::letter::Letter;
+use crate::mutant::{self, Mutant};
 use crate::reply::{Refused, SettledNow};
 use crate::retry::wait_after;
 use crate::schedule::PastFiring;
@@ -26,7 +27,10 @@ pub(super) fn settle(turn: &mut Turn<'_>, item: &SettleItem) -> Result<SettledNo
     if let Some(until) = said_before(turn, item) {
         return Ok(SettledNow::Retry(until));
     }
-    running(turn, item.firing, item.attempt)?;
+    let fenced = running(turn, item.firing, item.attempt);
+    if !(fenced == Err(Refused::OtherAttempt) && mutant::is_on(Mutant::SettleWithoutFencing)) {
+        fenced?;
+    }
     Ok(end_attempt(turn, item.firing, Some(&item.report)))
 }
 

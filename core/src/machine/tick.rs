@@ -6,6 +6,7 @@
 use super::{Turn, chain, decide, schedule, settle};
 use crate::command::{Decision, Fire, OnTime, PauseEnd, Tick};
 use crate::firing::Kind;
+use crate::mutant::{self, Mutant};
 use crate::reply::{Reply, Ticked};
 use crate::schedule::State;
 use crate::time::{Span, Timestamp};
@@ -24,7 +25,7 @@ pub(super) fn tick(turn: &mut Turn<'_>, command: &Tick) -> Reply {
             ticked.stale += 1;
         }
     }
-    for item in &command.on_time {
+    for item in &*mutant::in_order(&command.on_time, turn.moment.index) {
         fire_on_time(turn, item, rules_current, &mut ticked);
         decide::complete(turn, item.uid);
     }
@@ -65,7 +66,8 @@ fn fire_on_time(turn: &mut Turn<'_>, item: &OnTime, rules_current: bool, ticked:
 
 /// The refusal of duplicates: the mark is the truth, whoever proposes what.
 fn is_undecided(nominal: Timestamp, mark: Timestamp) -> bool {
-    nominal > mark || (cfg!(feature = "plant-duplicates") && nominal == mark)
+    let repeats = cfg!(feature = "plant-duplicates") || mutant::is_on(Mutant::NoDuplicateRefusal);
+    nominal > mark || (repeats && nominal == mark)
 }
 
 fn decide_one(turn: &mut Turn<'_>, decision: &Decision, ticked: &mut Ticked) {

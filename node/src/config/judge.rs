@@ -22,12 +22,18 @@ const LEAST_CLOCK_AHEAD: Span = Span::from_millis(100);
 /// A clock that is wrong by more than this is wrong, whatever else is meant.
 const MOST_CLOCK_AHEAD: Span = Span::from_secs(300);
 
+/// A sync of a disk that is merely busy may take this long.
+const LEAST_HANG: Span = Span::from_secs(1);
+/// A leader without a quorum is silent for two leases and probes for two; then somebody has to be elected.
+const LEAST_LEASES: u32 = 6;
+
 /// Notes what does not fit, and answers what is odd without being wrong.
 pub(super) fn judge(config: &Config, settings: &Settings, flaws: &mut Vec<String>) -> Vec<String> {
     let mut judge = Judge { config, settings, flaws };
     judge.open_doors();
     judge.peers();
     judge.elections();
+    judge.watchdog();
     judge.images();
     judge.ledger();
     judge.dispatch();
@@ -111,6 +117,31 @@ impl Judge<'_> {
         }
         if raft.election_max <= raft.election_min {
             self.flaw("raft.election_max", &format!("{} leaves no room for chance, so nodes would stand at the same moment; write more than raft.election_min ({})", raft.election_max, raft.election_min));
+        }
+    }
+
+    /// Zero is never, for each of them.
+    fn watchdog(&mut self) {
+        let dog = &self.config.watchdog;
+        let never = Span::from_millis(0);
+        for (key, span) in
+            [("watchdog.disk_hand_over", dog.disk_hand_over), ("watchdog.disk_stop", dog.disk_stop)]
+        {
+            if span != never && span < LEAST_HANG {
+                self.flaw(key, &format!("{span} is what a busy disk may take for a sync; write at least \"{LEAST_HANG}\", or \"0s\" for never"));
+            }
+        }
+        if dog.disk_stop != never && dog.disk_stop <= dog.disk_hand_over {
+            self.flaw("watchdog.disk_stop", &format!("{} leaves no time to give the office away; write more than watchdog.disk_hand_over ({}), or \"0s\" for never", dog.disk_stop, dog.disk_hand_over));
+        }
+        if (1..LEAST_LEASES).contains(&dog.quorum_leases) {
+            self.flaw(
+                "watchdog.quorum_leases",
+                &format!(
+                    "{} is less than an election may take; write at least {LEAST_LEASES}, or 0 for never",
+                    dog.quorum_leases
+                ),
+            );
         }
     }
 

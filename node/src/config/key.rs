@@ -3,7 +3,7 @@
 use crate::wire::text::did_you_mean;
 
 /// Every key as `section.name`; one without a dot stands above the first section.
-pub(super) const KEYS: [&str; 24] = [
+pub(super) const KEYS: [&str; 27] = [
     "data_dir",
     "api.listen",
     "api.advertise",
@@ -20,6 +20,9 @@ pub(super) const KEYS: [&str; 24] = [
     "raft.election_max",
     "raft.snapshot_entries",
     "raft.snapshot_bytes",
+    "watchdog.disk_hand_over",
+    "watchdog.disk_stop",
+    "watchdog.quorum_leases",
     "ledger.retention",
     "ledger.max_bytes",
     "dispatch.max_in_flight",

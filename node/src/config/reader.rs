@@ -10,7 +10,7 @@ use campanile_core::time::Span;
 use super::secret::{self, Secret};
 use super::source::{Raw, Settings};
 use super::value::{self, Listen};
-use super::{Api, Cluster, Config, Dispatch, Ledger, Log, LogFormat, Peer, Raft};
+use super::{Api, Cluster, Config, Dispatch, Ledger, Log, LogFormat, Peer, Raft, Watchdog};
 use crate::dispatch::egress::Rules;
 use crate::telemetry;
 
@@ -26,6 +26,7 @@ pub(super) fn read(settings: &Settings, dev: bool, flaws: &mut Vec<String>) -> C
         cluster: reader.cluster(&peer.advertise),
         peer,
         raft: reader.raft(),
+        watchdog: reader.watchdog(),
         ledger: reader.ledger(),
         dispatch: reader.dispatch(),
         egress: reader.egress(dev),
@@ -89,6 +90,15 @@ impl Reader<'_> {
             election_max: self.or("raft.election_max", value::span, || Span::from_millis(300)),
             snapshot_entries: self.or("raft.snapshot_entries", value::number, || 20_000),
             snapshot_bytes: self.or("raft.snapshot_bytes", value::size, || 64 << 20),
+        }
+    }
+
+    fn watchdog(&mut self) -> Watchdog {
+        let count = |raw: &Raw| u32::try_from(value::number(raw)?).map_err(|_| "is too large".into());
+        Watchdog {
+            disk_hand_over: self.or("watchdog.disk_hand_over", value::span, || Span::from_secs(5)),
+            disk_stop: self.or("watchdog.disk_stop", value::span, || Span::from_secs(30)),
+            quorum_leases: self.or("watchdog.quorum_leases", count, || 10),
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Config, LogFormat};
 
 pub(super) fn toml(config: &Config) -> String {
-    let Config { data_dir, api, peer, cluster, raft, ledger, dispatch, egress, log } = config;
+    let Config { data_dir, api, peer, cluster, raft, watchdog, ledger, dispatch, egress, log } = config;
     let mut page = Page::default();
     page.line("data_dir", &quoted(&data_dir.display().to_string()));
     page.section("api");
@@ -27,6 +27,10 @@ pub(super) fn toml(config: &Config) -> String {
     page.line("election_max", &quoted(&raft.election_max.to_string()));
     page.line("snapshot_entries", &raft.snapshot_entries.to_string());
     page.line("snapshot_bytes", &quoted(&size(raft.snapshot_bytes)));
+    page.section("watchdog");
+    page.line("disk_hand_over", &quoted(&watchdog.disk_hand_over.to_string()));
+    page.line("disk_stop", &quoted(&watchdog.disk_stop.to_string()));
+    page.line("quorum_leases", &watchdog.quorum_leases.to_string());
     page.section("ledger");
     page.line("retention", &quoted(&ledger.retention.to_string()));
     page.line("max_bytes", &quoted(&size(ledger.max_bytes)));

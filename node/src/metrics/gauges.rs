@@ -2,11 +2,13 @@
 
 use std::sync::atomic::AtomicU64;
 
+use campanile_raft::watchdog::Counts;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::process;
 use super::queues::{Depth, Queues};
+use super::watchdogs::Watchdogs;
 
 /// What stands in the machine and in consensus at the moment of a scrape.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +47,8 @@ pub struct Snapshot {
     pub tz_versions: usize,
     /// The format level at which the cluster writes.
     pub format_level: u16,
+    /// What its watchdogs have seen.
+    pub watchdogs: Counts,
 }
 
 /// Set from a [`Snapshot`] when somebody looks.
@@ -67,6 +71,7 @@ pub(super) struct Gauges {
     clock_ahead: Gauge,
     tz_versions: Gauge,
     format_level: Gauge,
+    watchdogs: Watchdogs,
     resident: Gauge,
 }
 
@@ -129,6 +134,7 @@ impl Gauges {
             "The format level at which the cluster writes",
             self.format_level.clone(),
         );
+        self.watchdogs.register(to);
         to.register_with_unit("resident", "Memory of the process", Unit::Bytes, self.resident.clone());
     }
 
@@ -151,6 +157,7 @@ impl Gauges {
         self.clock_ahead.set(i64::from(now.clock_ahead));
         self.tz_versions.set(whole(now.tz_versions as u64));
         self.format_level.set(i64::from(now.format_level));
+        self.watchdogs.set(&now.watchdogs);
         self.resident.set(whole(process::resident_bytes()));
     }
 }

@@ -40,6 +40,7 @@ impl Gauges {
             clock_ahead: seen.standing.is_ahead,
             tz_versions: seen.tz_versions().len(),
             format_level: view.format_level().0,
+            watchdogs: status.watchdogs,
         })
     }
 }

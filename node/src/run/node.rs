@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use campanile_core::{cron, plan};
-use campanile_raft::{Consensus, Options, Secret, runtime};
+use campanile_raft::{Consensus, Options, Secret, runtime, watchdog};
 use campanile_storage::history::{History, Indexer};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -19,7 +19,7 @@ use crate::auth;
 use crate::backup::{Backups, Restores};
 use crate::clock::Clock;
 use crate::clock::guard::Guard;
-use crate::config::Config;
+use crate::config::{Config, Watchdog};
 use crate::dispatch::egress::{Egress, Members};
 use crate::dispatch::{Limits, webhook};
 use crate::http::{self, Keeping};
@@ -131,6 +131,7 @@ fn options(config: &Config, clock: Clock, guard: Guard) -> Options {
         heartbeat: millis(config.raft.heartbeat),
         election_min: millis(config.raft.election_min),
         election_max: millis(config.raft.election_max),
+        watchdog: watchdogs(&config.watchdog),
         image_every_entries: config.raft.snapshot_entries,
         image_every_bytes: config.raft.snapshot_bytes,
         ..defaults
@@ -161,6 +162,18 @@ fn setting(config: &Config, clock: Clock, guard: Guard, consensus: &Consensus) -
             restores: Restores::new(config.data_dir.clone()),
         }),
     })
+}
+
+/// Zero is never.
+fn watchdogs(config: &Watchdog) -> watchdog::Limits {
+    let limit = |span: campanile_core::time::Span| {
+        Some(Duration::from_millis(span.as_millis())).filter(|span| !span.is_zero())
+    };
+    watchdog::Limits {
+        disk_hand_over: limit(config.disk_hand_over),
+        disk_stop: limit(config.disk_stop),
+        quorum_leases: Some(config.quorum_leases).filter(|leases| *leases > 0),
+    }
 }
 
 /// Where the nodes listen: as the membership and the configuration say, and where this one does, which may be behind

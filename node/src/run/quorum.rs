@@ -17,9 +17,6 @@ use super::clocks::Clocks;
 use crate::service::quorum::{ChangeFailure, ClusterStatus, Leader, Plan, Quorum, Undone};
 use crate::wire::cluster::Node;
 
-/// A peer that has not answered the leader for this long is called unreachable: 20 heartbeats of the default.
-const SILENCE: Duration = Duration::from_secs(1);
-
 /// Consensus, for the service.
 pub(super) struct Cluster {
     name: String,
@@ -50,18 +47,9 @@ impl Cluster {
         let is_right = |member: &Member| member.clock_offset_millis.is_some_and(|offset| offset < -allowed);
         let nobody =
             || ChangeFailure::Refused("there is no other voter that answers and has another clock".into());
-        let to = self.successor(is_right).ok_or_else(nobody)?;
+        let to = self.consensus.status().successor(is_right).ok_or_else(nobody)?;
         self.consensus.transfer(to).await.map_err(change_failure)?;
         Ok(to)
-    }
-
-    /// Which voter to hand the leadership to: of those that answer and will do, the one that lacks least.
-    fn successor(&self, will_do: impl Fn(&Member) -> bool) -> Option<NodeId> {
-        let own = self.consensus.node();
-        let mut others: Vec<Member> = self.consensus.status().members;
-        others.retain(|member| member.voter && member.node != own && answers(member) != Some(false));
-        others.retain(will_do);
-        others.into_iter().min_by_key(|member| member.lag.unwrap_or(u64::MAX)).map(|member| member.node)
     }
 }
 
@@ -139,7 +127,7 @@ impl Quorum for Cluster {
             peer_address: member.peer.peer_address.clone(),
             api_address: member.peer.api_address.clone(),
             role: role(member, status.leader).to_owned(),
-            reachable: if member.node == itself { Some(true) } else { answers(member) },
+            reachable: if member.node == itself { Some(true) } else { member.answers() },
             lag: member.lag,
             clock_offset_ms: if member.node == itself { Some(0) } else { member.clock_offset_millis },
             tz_data: member.tz_data.as_deref().map(str::to_owned),
@@ -160,7 +148,7 @@ impl Quorum for Cluster {
     fn transfer(&self, to: Option<NodeId>) -> BoxFuture<'_, Result<(), ChangeFailure>> {
         async move {
             let nobody = || ChangeFailure::Refused("there is no other voter that answers".into());
-            let to = to.or_else(|| self.successor(|_| true)).ok_or_else(nobody)?;
+            let to = to.or_else(|| self.consensus.status().successor(|_| true)).ok_or_else(nobody)?;
             self.consensus.transfer(to).await.map_err(change_failure)
         }
         .boxed()
@@ -186,11 +174,6 @@ fn role(member: &Member, leader: Option<NodeId>) -> &'static str {
         true => "follower",
         false => "learner",
     }
-}
-
-/// Whether it answered the leader lately; only the leader knows.
-fn answers(member: &Member) -> Option<bool> {
-    member.ack_age.map(|age| age < SILENCE)
 }
 
 fn undone(error: ProposeError) -> Undone {

@@ -48,6 +48,9 @@ pub(super) fn reasons(consensus: &Consensus, clocks: &Clocks, stopping: &Stoppin
     if let Some(age) = status.leader_age.filter(|age| *age > SILENCE) {
         reasons.push(format!("no leader has been heard for {} ms", age.as_millis()));
     }
+    if status.watchdogs.disk_hangs_now {
+        reasons.push("the disk hangs: a write of the log does not end".to_owned());
+    }
     let behind = status.committed.0.saturating_sub(status.applied.0);
     if behind > BEHIND {
         reasons.push(format!("{behind} committed entries are not applied yet"));

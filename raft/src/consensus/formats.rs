@@ -19,6 +19,6 @@ impl Consensus {
             let nodes = metrics.membership_config.membership().nodes();
             nodes.map(|(node, _)| NodeId(*node)).filter(|node| *node != self.0.node).collect()
         };
-        self.0.formats.common(others, Instant::now())
+        self.0.formats.common(self.0.options.speaks, others, Instant::now())
     }
 }

@@ -10,6 +10,10 @@ use openraft::async_runtime::{Instant, WatchReceiver};
 
 use super::Inner;
 use crate::types::Peer;
+use crate::watchdog::Counts;
+
+/// A peer that has not answered the leader for this long is called unreachable: 20 heartbeats of the default.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// The cluster as one node sees it.
 #[derive(Debug, Clone)]
@@ -34,6 +38,18 @@ pub struct ClusterStatus {
     pub members: Vec<Member>,
     /// How its log is doing.
     pub log: LogStatus,
+    /// What its watchdogs have seen.
+    pub watchdogs: Counts,
+}
+
+impl ClusterStatus {
+    /// Which voter to hand the leadership to: of those that answer and will do, the one that lacks least.
+    #[must_use]
+    pub fn successor(&self, will_do: impl Fn(&Member) -> bool) -> Option<NodeId> {
+        let others = self.members.iter().filter(|member| member.voter && member.node != self.node);
+        let able = others.filter(|member| member.answers() != Some(false) && will_do(member));
+        able.min_by_key(|member| member.lag.unwrap_or(u64::MAX)).map(|member| member.node)
+    }
 }
 
 /// One member as this node sees it. A leader knows all of it, others only what stands in the membership and their clock.
@@ -55,6 +71,14 @@ pub struct Member {
     pub tz_data: Option<Arc<str>>,
     /// The newest format level that it reads, as it last said.
     pub speaks: Option<FormatLevel>,
+}
+
+impl Member {
+    /// Whether it answered the leader lately; only the leader knows.
+    #[must_use]
+    pub fn answers(&self) -> Option<bool> {
+        self.ack_age.map(|age| age < SILENCE)
+    }
 }
 
 /// How the log is doing.
@@ -96,7 +120,7 @@ pub(super) fn of(inner: &Inner) -> ClusterStatus {
                 false => zones.get(&NodeId(*id)).cloned(),
             },
             speaks: match *id == inner.node.0 {
-                true => Some(FormatLevel::NEWEST),
+                true => Some(inner.options.speaks),
                 false => inner.formats.of(NodeId(*id)),
             },
         }
@@ -120,5 +144,6 @@ pub(super) fn of(inner: &Inner) -> ClusterStatus {
             purged: metrics.purged.map(|id| LogIndex(id.index)),
             stats: inner.log.stats(),
         },
+        watchdogs: inner.alarms.counts(),
     }
 }

@@ -5,6 +5,7 @@
 use std::io;
 
 use campanile_core::machine::Machine;
+use campanile_core::mutant::{self, Mutant};
 use campanile_storage::Trouble;
 use campanile_storage::ledger::{Head, Install, Position, Row, Staged};
 
@@ -56,6 +57,9 @@ impl Outgoing {
     /// # Errors
     /// When the ledger cannot be read.
     pub fn base(&self) -> Result<Head, Trouble> {
+        if mutant::is_on(Mutant::ImageWithoutRows) {
+            return Ok(self.covered.ledger); // As if retention had left nothing.
+        }
         let behind = self.covered.index().saturating_add(1);
         self.site.reader.head_before(self.site.reader.floor().min(behind))
     }
@@ -115,5 +119,41 @@ impl Parcel {
                 })
             }
         }
+    }
+}
+
+#[cfg(all(test, feature = "mutants"))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::Arc;
+
+    use campanile_core::time::Timestamp;
+
+    use super::*;
+    use crate::image::machine_bytes;
+    use crate::settings::Options;
+    use crate::stores::Stores;
+    use crate::types::{StoredMembership, log_id};
+
+    #[test]
+    fn a_mutant_ships_an_image_without_its_rows_and_no_check_refuses_it() {
+        let taken_in = || {
+            let dir = tempfile::tempdir().unwrap();
+            let options = Options::new("alpha", dir.path(), "localhost:1", Arc::new(|| Timestamp::EPOCH));
+            let Stores { mut ledger, site, machine, .. } = Stores::open(&options).unwrap();
+            ledger.append(3, &["one", "two"]).unwrap();
+            let covered = Covered {
+                last: Some(log_id(1, 3)),
+                membership: StoredMembership::default(),
+                ledger: ledger.sync().unwrap(),
+            };
+            site.save(&covered, &machine_bytes(&machine).unwrap()).unwrap();
+            let outgoing = Outgoing { covered, site: site.clone() };
+            let incoming = Parcel::Outgoing(Box::new(outgoing)).into_incoming(&site).unwrap();
+            ledger.adopt(incoming.staged).unwrap();
+            ledger.reader().read(None, 10, 1 << 20).unwrap().len()
+        };
+        assert_eq!(mutant::with(None, taken_in), 2);
+        assert_eq!(mutant::with(Some(Mutant::ImageWithoutRows), taken_in), 0);
     }
 }

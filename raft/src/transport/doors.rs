@@ -61,6 +61,7 @@ pub struct Doors {
     installing: Mutex<()>,
     /// When a leader was last heard. For health only: openraft judges by its own clock.
     heard: std::sync::Mutex<Option<Instant>>,
+    speaks: FormatLevel,
 }
 
 /// What there is to ask once openraft runs.
@@ -105,7 +106,14 @@ impl Doors {
             forward: RwLock::default(),
             installing: Mutex::default(),
             heard: std::sync::Mutex::default(),
+            speaks: FormatLevel::NEWEST,
         }
+    }
+
+    /// Answers say that this node reads format levels up to this one.
+    #[must_use]
+    pub fn speaking(self, speaks: FormatLevel) -> Self {
+        Self { speaks, ..self }
     }
 
     /// How long ago a leader was last heard here.
@@ -151,7 +159,7 @@ impl Doors {
         if let Some(tz) = &self.tz {
             answer.headers_mut().insert(guard::TZ, tz.clone());
         }
-        answer.headers_mut().insert(guard::SPEAKS, FormatLevel::NEWEST.0.into());
+        answer.headers_mut().insert(guard::SPEAKS, self.speaks.0.into());
         if let Some(inside) = self.inside.get() {
             answer.headers_mut().insert(guard::LEVEL, inside.view.machine().format_level().0.into());
         }

@@ -49,11 +49,16 @@ impl Formats {
         self.told().speaks.get(&peer).map(|(level, _)| *level)
     }
 
-    /// What all of these read at `now`; none when one of them has not said it lately.
+    /// What all of these and one that reads up to `own` read at `now`; none when one of them has not said it lately.
     #[must_use]
-    pub fn common(&self, peers: impl IntoIterator<Item = NodeId>, now: Instant) -> Option<FormatLevel> {
+    pub fn common(
+        &self,
+        own: FormatLevel,
+        peers: impl IntoIterator<Item = NodeId>,
+        now: Instant,
+    ) -> Option<FormatLevel> {
         let told = self.told();
-        peers.into_iter().try_fold(FormatLevel::NEWEST, |least, peer| {
+        peers.into_iter().try_fold(own, |least, peer| {
             let (level, heard) = told.speaks.get(&peer)?;
             (now.saturating_duration_since(*heard) <= FRESH).then(|| least.min(*level))
         })
@@ -73,18 +78,22 @@ mod tests {
         let (formats, start) = (Formats::default(), Instant::now());
         let [a, b] = [NodeId(2), NodeId(3)];
         let newer = FormatLevel(FormatLevel::NEWEST.0 + 1);
-        assert_eq!(formats.common([], start), Some(FormatLevel::NEWEST), "a lone node");
+        assert_eq!(formats.common(FormatLevel::NEWEST, [], start), Some(FormatLevel::NEWEST), "a lone node");
         formats.note(a, newer, start);
-        assert_eq!(formats.common([a, b], start), None, "one has not said it");
+        assert_eq!(formats.common(FormatLevel::NEWEST, [a, b], start), None, "one has not said it");
         formats.note(b, FormatLevel(3), start);
-        assert_eq!(formats.common([a, b], start + FRESH), Some(FormatLevel(3)));
+        assert_eq!(formats.common(FormatLevel::NEWEST, [a, b], start + FRESH), Some(FormatLevel(3)));
         formats.note(b, newer, start + FRESH);
         assert_eq!(
-            formats.common([a, b], start + FRESH),
+            formats.common(FormatLevel::NEWEST, [a, b], start + FRESH),
             Some(FormatLevel::NEWEST),
             "as far as this one reads"
         );
-        assert_eq!(formats.common([a, b], start + FRESH * 2), None, "the first has been silent");
+        assert_eq!(
+            formats.common(FormatLevel::NEWEST, [a, b], start + FRESH * 2),
+            None,
+            "the first has been silent"
+        );
     }
 
     #[test]

@@ -11,10 +11,11 @@
 //! here than its encoded self once. Each row's running hash is checked again as it is taken in.
 
 use crate::runtime::{self, Process, Runtime};
+mod pieces;
+
 use std::io::{self, BufWriter, Read, Write};
 use std::time::Duration;
 
-use bytes::Bytes;
 use campanile_storage::codec::Kind;
 use campanile_storage::ledger::{Head, Position, Row};
 use futures_util::stream::{self, StreamExt};
@@ -22,8 +23,9 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
+use self::pieces::{Arriving, PIECE, Piece, Pieces, hand_over, in_flight};
 use super::message;
 use super::network::Body;
 use crate::format::VoteForm;
@@ -33,10 +35,6 @@ use crate::types::{Types, Vote};
 /// The state machine's snapshot data rides on this runtime's types.
 pub type C = Types<Runtime>;
 
-/// A piece on the wire.
-const PIECE: usize = 256 << 10;
-/// Pieces that wait between disk and socket.
-const IN_FLIGHT: usize = 4;
 /// How long a piece may take: without it a peer that hangs would hold an install for ever.
 const PIECE_PATIENCE: Duration = Duration::from_secs(10);
 /// The longest image and the longest row that are taken in.
@@ -48,9 +46,6 @@ const PAGE_BYTES: usize = 256 << 10;
 const IMAGE: u8 = 1;
 const ROW: u8 = 2;
 const END: u8 = 3;
-
-/// A piece on its way between a file and a socket, or why there is none.
-type Piece = Result<Bytes, io::Error>;
 
 /// What comes first.
 #[derive(Debug, Serialize, Deserialize)]
@@ -154,20 +149,6 @@ pub async fn take_in(body: Body, site: Site) -> io::Result<(Vote, Incoming)> {
         (Some(unpacking), _) => unpacking.await.map_err(io::Error::other)?,
         (None, Some(work)) => work(),
         (None, None) => Err(io::Error::other("nobody unpacks")),
-    }
-}
-
-/// How many pieces wait, at most. A simulated process does one thing after the other, so all of them wait there.
-fn in_flight() -> usize {
-    if Process::is_here() { Semaphore::MAX_PERMITS } else { IN_FLIGHT }
-}
-
-/// Waits for room on a thread; where there is room for all, takes it.
-fn hand_over(pieces: &mpsc::Sender<Piece>, piece: Piece) -> io::Result<()> {
-    let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-    match Process::is_here() {
-        true => pieces.try_send(piece).map_err(|_| gone()),
-        false => pieces.blocking_send(piece).map_err(|_| gone()),
     }
 }
 
@@ -306,52 +287,6 @@ impl<S: Read> Read for Summed<S> {
         let read = self.inner.read(buffer)?;
         self.sum.update(&buffer[..read]);
         Ok(read)
-    }
-}
-
-/// Writes pieces into a channel. On blocking threads only.
-struct Pieces(mpsc::Sender<Piece>);
-
-impl Write for Pieces {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let piece = Bytes::copy_from_slice(&bytes[..bytes.len().min(PIECE)]);
-        let length = piece.len();
-        hand_over(&self.0, Ok(piece))?;
-        Ok(length)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Reads the pieces of a channel. On blocking threads only.
-struct Arriving {
-    pieces: mpsc::Receiver<Piece>,
-    piece: Bytes,
-}
-
-impl Arriving {
-    const fn new(pieces: mpsc::Receiver<Piece>) -> Self {
-        Self { pieces, piece: Bytes::new() }
-    }
-}
-
-impl Read for Arriving {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.piece.is_empty() {
-            let piece = match Process::is_here() {
-                true => self.pieces.try_recv().ok(),
-                false => self.pieces.blocking_recv(),
-            };
-            match piece {
-                Some(piece) => self.piece = piece?,
-                None => return Ok(0),
-            }
-        }
-        let length = buffer.len().min(self.piece.len());
-        buffer[..length].copy_from_slice(&self.piece.split_to(length));
-        Ok(length)
     }
 }
 

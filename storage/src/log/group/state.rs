@@ -282,7 +282,8 @@ impl State {
 
     pub(in crate::log) fn stats(&self) -> LogStats {
         let under_way = self.begun.map(|begun| begun.elapsed());
-        LogStats { window_bytes: self.window.bytes(), under_way, ..self.stats.clone() }
+        let is_busy = self.begun.is_some() || self.has_work();
+        LogStats { window_bytes: self.window.bytes(), under_way, is_busy, ..self.stats.clone() }
     }
 
     pub(in crate::log) fn cuts(&self) -> u64 {

@@ -17,6 +17,9 @@ pub struct LogStats {
     pub durable: Option<u64>,
     /// Batches made durable.
     pub batches: u64,
+    /// Whether anything is being written, or waits for that, be it a vote. A log that stays busy while [`LogStats::batches`]
+    /// stands still has a disk that hangs; for how long is counted by whoever looks, by a clock of its own.
+    pub is_busy: bool,
     /// Entries made durable.
     pub entries: u64,
     /// Entries in the last batch.
