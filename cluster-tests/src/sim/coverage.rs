@@ -86,6 +86,7 @@ pub const WANTED: &[&str] = &[
 #[must_use]
 pub fn missing(faults: &BTreeMap<Kind, u64>, reached: &Reached, kinds: &[Kind]) -> Vec<&'static str> {
     let absent = kinds.iter().filter(|kind| kind.is_possible() && !faults.contains_key(kind));
-    let unmet = WANTED.iter().filter(|branch| reached.get(*branch).is_none_or(|count| *count == 0));
+    let wanted = WANTED.iter().chain(super::workload::WANTED);
+    let unmet = wanted.filter(|branch| reached.get(*branch).is_none_or(|count| *count == 0));
     absent.map(|kind| kind.name()).chain(unmet.copied()).collect()
 }
