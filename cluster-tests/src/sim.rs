@@ -12,7 +12,6 @@ pub mod host;
 pub mod invariants;
 pub mod judge;
 pub mod lasting;
-#[cfg(feature = "mutants")]
 pub mod mutants;
 pub mod net;
 pub mod plan;

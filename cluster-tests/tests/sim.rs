@@ -9,7 +9,7 @@ use campanile_cluster_tests::sim::world::{Order, Verdict, play};
 const SAME_SEEDS: std::ops::RangeInclusive<u64> = 1..=10;
 
 fn world(seed: u64, minutes: u64) -> Verdict {
-    play(&Order { seed, minutes, loud: false, kinds: Kind::ALL.to_vec(), plan: None })
+    play(&Order { seed, minutes, loud: false, kinds: Kind::ALL.to_vec(), plan: None, mutant: None })
 }
 
 /// On as many threads as there are cores; each world lives in one of them.

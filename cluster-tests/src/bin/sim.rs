@@ -1,7 +1,8 @@
 //! `make sim`: worlds from seeds, and what was found. See `docs/simulation.md`.
 //!
 //! `SEED`, `SEEDS`, `MINUTES`, `THREADS`, `KINDS` (names of faults, with commas between), `TRACE=1` (all events), `SHRINK`
-//! (how many runs a finding may be cut down in; 0: none), `PATIENCE` (real seconds for one world).
+//! (how many runs a finding may be cut down in; 0: none), `PATIENCE` (real seconds for one world),
+//! `MUTANT` (in a build with that feature: one of its planted bugs; ends with the first finding).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a report belongs on its terminal")]
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use campanile_cluster_tests::seed::number_from_environment;
 use campanile_cluster_tests::sim::fault::Kind;
+use campanile_cluster_tests::sim::mutants::{VARIABLE, asked_for};
 use campanile_cluster_tests::sim::shrink::shrink;
 use campanile_cluster_tests::sim::sweep::{Played, Sweep, tried};
 
@@ -26,6 +28,13 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    let mutant = match asked_for() {
+        Ok(mutant) => mutant,
+        Err(why) => {
+            eprintln!("{VARIABLE}: {why}");
+            return ExitCode::from(2);
+        }
+    };
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     let sweep = Sweep {
         seed: number_from_environment("SEED", 1),
@@ -34,13 +43,14 @@ fn main() -> ExitCode {
         threads: number_from_environment("THREADS", cores) as usize,
         loud: number_from_environment("TRACE", 0) > 0,
         kinds,
+        mutant,
         patience: Duration::from_secs(number_from_environment("PATIENCE", 120)),
     };
     let summary = sweep.run(|played| {
         print!("{}", played.text());
         played.verdict.lines.iter().for_each(|line| println!("{line}"));
     });
-    let runs = number_from_environment("SHRINK", 60) as usize;
+    let runs = number_from_environment("SHRINK", if mutant.is_some() { 0 } else { 60 }) as usize;
     if runs > 0 {
         summary.found.iter().take(SHRUNK).for_each(|played| cut_down(played, runs));
     }

@@ -18,6 +18,7 @@ use campanile_raft::told::{self, What};
 use super::clock::TrueTime;
 use super::host::Host;
 use super::invariants::{Findings, Invariant};
+use super::mutants::rightly;
 use super::story::Step;
 use super::trace::{Trace, digest};
 
@@ -133,9 +134,7 @@ impl Judge {
 
     /// The world has ended.
     pub fn end(&mut self, end: &super::story::End<'_>) {
-        for invariant in &mut self.invariants {
-            invariant.end(end, &mut self.found);
-        }
+        rightly(|| self.invariants.iter_mut().for_each(|invariant| invariant.end(end, &mut self.found)));
     }
 
     /// Takes what the disk was given.
@@ -163,18 +162,24 @@ impl Judge {
             let next = self.machine.applied().0 + 1;
             let Some(bytes) = self.entry(place, next) else { return };
             self.committed.insert(next, digest(&bytes));
-            self.apply(next, &bytes);
+            rightly(|| self.apply(next, &bytes));
         }
     }
 
     /// The entry at `next` that this machine has applied. One that got an image does not have it; then it is that of a log
-    /// which meets its own in a later entry: logs that are equal in one entry are equal in all before it.
+    /// which meets its own in a later entry: logs that are equal in one entry are equal in all before it (Raft, §5.3). One
+    /// that leads over a hung disk has not written it yet; then it is the latest term's, once two have it: alone it may be
+    /// what a leader wrote and lost.
     fn entry(&self, place: usize, next: u64) -> Option<Bytes> {
         let own = &self.logs[place];
         if let Some(bytes) = own.get(&next) {
             return Some(bytes.clone());
         }
-        let (first, met) = own.range(next..).next()?;
+        let Some((first, met)) = own.range(next..).next() else {
+            let others = self.logs.iter().filter_map(|log| log.get(&next));
+            let latest = others.clone().max_by_key(|bytes| told::place(bytes).ok())?;
+            return (others.filter(|bytes| *bytes == latest).count() > 1).then(|| latest.clone());
+        };
         let meets = |log: &&BTreeMap<u64, Bytes>| log.get(first) == Some(met) && log.contains_key(&next);
         self.logs.iter().find(meets).and_then(|log| log.get(&next)).cloned()
     }

@@ -4,7 +4,7 @@
 //!   MUTANT=<name> sim, up to 200 seeds ── the first seed that ends with a finding ──> a line of KNOWN
 //! ```
 //! A mutant that no seed catches is a fault, a branch or a property that the simulation lacks. Where each is planted is told
-//! at [`Mutant`]. A judge that applies the log by itself does so without any: `mutant::with(None, ..)`.
+//! at [`Mutant`]. A judge that applies the log by itself does so without any ([`rightly`]).
 
 use campanile_core::mutant::Mutant;
 
@@ -23,9 +23,10 @@ pub const KNOWN: &[(Mutant, u64, &str)] = &[
 /// The mutant that the environment asks for; none when it asks for none.
 ///
 /// # Errors
-/// The name that no mutant has, with those that there are.
+/// The name that no mutant has, with those that there are; or that this build has none.
 pub fn asked_for() -> Result<Option<Mutant>, String> {
     match std::env::var(VARIABLE) {
+        Ok(_) if !cfg!(feature = "mutants") => Err("this build has no mutants: ask `make mutants`".into()),
         Ok(name) if !name.is_empty() => match Mutant::from_name(&name) {
             Some(mutant) => Ok(Some(mutant)),
             None => Err(format!("there is no mutant {name}: it is one of {}", names())),
@@ -35,9 +36,26 @@ pub fn asked_for() -> Result<Option<Mutant>, String> {
 }
 
 /// From here on the world of this thread has that bug, or none: to be said before its first node starts.
+#[cfg(feature = "mutants")]
 pub fn plant(mutant: Option<Mutant>) {
     campanile_core::mutant::set(mutant);
     campanile_storage::mutant::acknowledge_early(mutant == Some(Mutant::AcknowledgedBeforeSync));
+}
+
+/// A build without the feature has none to plant.
+#[cfg(not(feature = "mutants"))]
+pub const fn plant(_: Option<Mutant>) {}
+
+/// Does something without any bug in between, as a judge must.
+#[cfg(feature = "mutants")]
+pub fn rightly<T>(judge: impl FnOnce() -> T) -> T {
+    campanile_core::mutant::with(None, judge)
+}
+
+/// Does something without any bug in between, as a judge must: there is none.
+#[cfg(not(feature = "mutants"))]
+pub fn rightly<T>(judge: impl FnOnce() -> T) -> T {
+    judge()
 }
 
 fn names() -> String {

@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn what_is_left_of_a_plan_are_the_two_faults_that_show_the_finding() {
-        let order = Order { seed: 3, minutes: 10, loud: false, kinds: Kind::ALL.to_vec(), plan: None };
+        let order =
+            Order { seed: 3, minutes: 10, loud: false, kinds: Kind::ALL.to_vec(), plan: None, mutant: None };
         assert!(judged(&order).found.told.iter().any(|(name, _)| *name == "planted"), "choose another seed");
         assert!(order.faults().faults.len() > 20);
         let cut = shrink(&order, "planted", 200, judged);
@@ -126,7 +127,8 @@ mod tests {
 
     #[test]
     fn a_bound_on_runs_is_kept_and_what_is_left_still_shows_it() {
-        let order = Order { seed: 3, minutes: 10, loud: false, kinds: Kind::ALL.to_vec(), plan: None };
+        let order =
+            Order { seed: 3, minutes: 10, loud: false, kinds: Kind::ALL.to_vec(), plan: None, mutant: None };
         let cut = shrink(&order, "planted", 4, judged);
         assert_eq!(cut.runs, 5);
         assert!(!cut.verdict.found.is_clean());

@@ -1,13 +1,15 @@
 //! Many worlds, one after the other on each thread: a line for each, then a table of what was met and what was found.
 //!
 //! A world lives wholly on its thread, so any number of threads gives the same worlds. One that panics is a finding of its
-//! seed; one that does not end is told by the [`super::watchdog`].
+//! seed; one that does not end is told by the watchdog.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
+
+use campanile_core::mutant::Mutant;
 
 use super::coverage::{self, Reached};
 use super::fault::Kind;
@@ -36,6 +38,8 @@ pub struct Sweep {
     pub kinds: Vec<Kind>,
     /// How long one world may take of real time.
     pub patience: Duration,
+    /// A bug that is put back: the sweep ends with the first finding.
+    pub mutant: Option<Mutant>,
 }
 
 /// One that was played.
@@ -71,19 +75,22 @@ impl Sweep {
     /// Plays all worlds; `tell` is told of each when it has ended.
     pub fn run(&self, mut tell: impl FnMut(&Played)) -> Summary {
         let (began, dog) = (Instant::now(), Watchdog::patient_for(self.patience));
-        let next = AtomicU64::new(self.seed);
+        let (next, is_caught) = (AtomicU64::new(self.seed), AtomicBool::new(false));
         let (played, heard) = mpsc::sync_channel(self.threads.max(1));
         let mut summary = Summary { minutes: self.minutes, ..Summary::default() };
         std::thread::scope(|scope| {
             for _ in 0..self.threads.max(1) {
-                let (played, next, dog) = (played.clone(), &next, &dog);
+                let (played, next, dog, is_caught) = (played.clone(), &next, &dog, &is_caught);
                 scope.spawn(move || {
                     let taken = || Some(next.fetch_add(1, Ordering::Relaxed));
                     let seeds = std::iter::from_fn(taken).take_while(|seed| *seed < self.seed + self.seeds);
-                    for seed in seeds {
+                    for seed in seeds.take_while(|_| !is_caught.load(Ordering::Relaxed)) {
                         let _begun = dog.begin(seed);
+                        let world = timed(self.order(seed));
+                        let is_last = self.mutant.is_some() && !world.verdict.found.is_clean();
+                        is_caught.fetch_or(is_last, Ordering::Relaxed);
                         // Who hears it lives as long as this scope.
-                        let _ = played.send(timed(self.order(seed)));
+                        let _ = played.send(world);
                     }
                 });
             }
@@ -104,12 +111,19 @@ impl Sweep {
     /// The order of one seed.
     #[must_use]
     pub fn order(&self, seed: u64) -> Order {
-        Order { seed, minutes: self.minutes, loud: self.loud, kinds: self.kinds.clone(), plan: None }
+        Order {
+            seed,
+            minutes: self.minutes,
+            loud: self.loud,
+            kinds: self.kinds.clone(),
+            plan: None,
+            mutant: self.mutant,
+        }
     }
 
     /// Whether it must have met everything: fifty worlds of ten minutes, with all kinds of faults.
     fn is_large(&self) -> bool {
-        self.seeds >= 50 && self.minutes >= 10 && self.kinds == Kind::ALL
+        self.mutant.is_none() && self.seeds >= 50 && self.minutes >= 10 && self.kinds == Kind::ALL
     }
 }
 

@@ -4,7 +4,7 @@
 //!   clients: open ── deeds, one after another ── close ── (quiet) ── reads
 //!   workers: lease ── work, in some manner ── settle …             well-behaved once it is quiet
 //! ```
-//! Which names things have is in [`names`], what may be said of a schedule in [`definitions`], what is asked in [`deeds`],
+//! Which names things have is in [`names`], what may be said of a schedule in [`definitions`], what is asked in `deeds`,
 //! and what of it a sweep has to have met in [`met`].
 
 mod client;

@@ -13,6 +13,7 @@ use std::time::Duration;
 use campanile::service::records::read_row;
 use campanile_core::event::Row;
 use campanile_core::id::LogIndex;
+use campanile_core::mutant::Mutant;
 use campanile_core::time::Timestamp;
 
 use tokio::sync::Notify;
@@ -48,6 +49,8 @@ pub struct Order {
     pub kinds: Vec<Kind>,
     /// These faults instead of those that the seed would draw.
     pub plan: Option<Plan>,
+    /// A bug that is put back, in a build that has them.
+    pub mutant: Option<Mutant>,
 }
 
 impl Order {
@@ -100,6 +103,7 @@ const DEFECT: &str = "no answer is a defect";
 /// When this machine gives no directory for its files, or no runtime.
 #[must_use]
 pub fn play(order: &Order) -> Verdict {
+    super::mutants::plant(order.mutant);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
