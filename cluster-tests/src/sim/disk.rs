@@ -55,14 +55,25 @@ struct Shared {
 struct Inner {
     dice: Dice,
     log: MemoryDisk,
-    written: Vec<(u64, bytes::Bytes)>,
+    changes: Vec<Change>,
+}
+
+/// A change of what stands in a log.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// An entry was written at an index, and nothing stands behind it.
+    Written(u64, bytes::Bytes),
+    /// From this index on nothing stands there.
+    CutFrom(u64),
+    /// Up to this index an image tells it.
+    Purged(u64),
 }
 
 impl Disk {
     /// An empty one; its files are in `folder`.
     #[must_use]
     pub fn new(place: u64, folder: &Path, dice: Dice, trace: Trace) -> Self {
-        let inner = Mutex::new(Inner { dice, log: MemoryDisk::default(), written: Vec::new() });
+        let inner = Mutex::new(Inner { dice, log: MemoryDisk::default(), changes: Vec::new() });
         let manner = watch::Sender::new(Manner::default());
         Self(Arc::new(Shared { place, folder: folder.to_owned(), trace, inner, manner }))
     }
@@ -84,11 +95,10 @@ impl Disk {
         self.0.manner.send_replace(manner);
     }
 
-    /// Everything that was written to its log since this was last asked, in order; a truncation shows by an index that comes
-    /// again.
+    /// What has changed in its log since this was last asked, in order.
     #[must_use]
-    pub fn take_written(&self) -> Vec<(u64, bytes::Bytes)> {
-        std::mem::take(&mut self.lock().written)
+    pub fn take_changes(&self) -> Vec<Change> {
+        std::mem::take(&mut self.lock().changes)
     }
 
     /// The process on it was killed: what the log had not flushed is lost from some write on.
@@ -111,6 +121,7 @@ impl Disk {
         let mut inner = self.lock();
         inner.log.crash();
         inner.log = MemoryDisk::default();
+        inner.changes.push(Change::CutFrom(0));
         if self.0.folder.exists() { std::fs::remove_dir_all(&self.0.folder) } else { Ok(()) }
     }
 
@@ -119,7 +130,11 @@ impl Disk {
     pub fn opener(&self) -> LogOpener {
         let disk = self.clone();
         Arc::new(move |_| {
-            let log = MemoryLog::open(&disk.lock().log);
+            let mut inner = disk.lock();
+            let log = MemoryLog::open(&inner.log);
+            // What a crash has taken is not there.
+            inner.changes.push(Change::CutFrom(log.bounds().tip().map_or(0, |tip| tip + 1)));
+            drop(inner);
             if log.bounds().purged.is_some() {
                 disk.0.trace.reach("restart from image");
             }
@@ -209,7 +224,8 @@ impl LogStore for Watched {
             return Err(Trouble::while_doing("writing the log", full));
         }
         self.log.append_batch(entries)?;
-        self.disk.lock().written.extend(entries.iter().cloned());
+        let written = entries.iter().cloned().map(|(index, bytes)| Change::Written(index, bytes));
+        self.disk.lock().changes.extend(written);
         Ok(())
     }
 
@@ -222,11 +238,15 @@ impl LogStore for Watched {
     }
 
     fn truncate_from(&mut self, index: u64) -> Result<(), Trouble> {
-        self.log.truncate_from(index)
+        self.log.truncate_from(index)?;
+        self.disk.lock().changes.push(Change::CutFrom(index));
+        Ok(())
     }
 
     fn purge_to(&mut self, index: u64, meta: &[u8]) -> Result<(), Trouble> {
-        self.log.purge_to(index, meta)
+        self.log.purge_to(index, meta)?;
+        self.disk.lock().changes.push(Change::Purged(index));
+        Ok(())
     }
 
     fn purge_step(&mut self) -> Result<bool, Trouble> {

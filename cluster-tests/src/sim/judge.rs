@@ -16,6 +16,7 @@ use campanile_core::reply::{Rejection, Reply};
 use campanile_raft::told::{self, What};
 
 use super::clock::TrueTime;
+use super::disk::Change;
 use super::host::Host;
 use super::invariants::{Findings, Invariant};
 use super::mutants::rightly;
@@ -139,20 +140,34 @@ impl Judge {
 
     /// Takes what the disk was given.
     fn hear(&mut self, host: &Host) {
-        for (index, bytes) in host.disk().take_written() {
-            let log = &mut self.logs[host.place()];
-            if log.last_key_value().is_some_and(|(last, _)| *last >= index) {
-                log.split_off(&index);
+        let place = host.place();
+        for change in host.disk().take_changes() {
+            match change {
+                Change::Written(index, bytes) => self.written(place, index, bytes),
+                Change::CutFrom(index) => drop(self.logs[place].split_off(&index)),
+                // What was applied here stays in the picture, for others; what an image has jumped over may never have been
+                // committed.
+                Change::Purged(upto) => {
+                    let compared = self.compared[place];
+                    self.logs[place].retain(|index, _| *index <= compared || *index > upto);
+                }
             }
-            let Ok(id) = told::place(&bytes) else { continue };
-            let content = digest(&bytes);
-            let known = *self.payloads.entry(id).or_insert(content);
-            if known != content {
-                self.found.add(ONE_PAYLOAD, || {
-                    format!("term {} index {}: machine {} writes another content", id.0, id.1, host.place())
-                });
-            }
-            log.insert(index, bytes);
+        }
+    }
+
+    fn written(&mut self, place: usize, index: u64, bytes: Bytes) {
+        let log = &mut self.logs[place];
+        if log.last_key_value().is_some_and(|(last, _)| *last >= index) {
+            log.split_off(&index);
+        }
+        let Ok(id) = told::place(&bytes) else { return };
+        let content = digest(&bytes);
+        let known = *self.payloads.entry(id).or_insert(content);
+        log.insert(index, bytes);
+        if known != content {
+            self.found.add(ONE_PAYLOAD, || {
+                format!("term {} index {}: machine {place} writes another content", id.0, id.1)
+            });
         }
     }
 
