@@ -4,7 +4,7 @@
 //!   caller ── request ──> [link there] ──> handler, a task of the target's process ── answer ──> [link back] ──> caller
 //! ```
 //! A packet outlives its sender, and a lost answer is not a lost request. A cut link swallows what goes over it: the caller
-//! hears of it only when its own patience ends, or when TCP would have noticed ([`DEAD_AFTER`]). A host on which nobody
+//! hears of it only when its own patience ends, or when TCP would have noticed (2 s). A host on which nobody
 //! listens refuses at once, as a port without a process does.
 
 use std::collections::BTreeMap;
