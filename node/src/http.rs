@@ -43,7 +43,7 @@ mod unknown;
 mod verify;
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
@@ -147,8 +147,10 @@ pub fn forwarded(app: &App) -> Forwarded {
 
 /// The handlers alone, without gate and relay: what runs where a request has arrived.
 fn handlers(app: &App) -> Router {
-    let (routes, _) = documented().split_for_parts();
-    routes
+    // Its document is thrown away here, and is most of the work: a process of many nodes, as a test is, does it once.
+    static ROUTES: LazyLock<Router<App>> = LazyLock::new(|| documented().split_for_parts().0);
+    ROUTES
+        .clone()
         .route("/metrics", get(health::metrics))
         .route("/v1/openapi.json", get(openapi::openapi))
         .fallback(unknown::not_found)

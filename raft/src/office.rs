@@ -221,7 +221,10 @@ impl<R: AsyncRuntime> Pending<R> {
                 Answer::Nothing => Err(ProposeError::Unknown("the entry held no command".into())),
             },
             // openraft answers this before it appends, and something else once it has.
-            Ok(Err(ClientWriteError::ForwardToLeader(forward))) => Err(not_leader(forward)),
+            Ok(Err(ClientWriteError::ForwardToLeader(forward))) => {
+                tracing::debug!("a proposal is refused: its office is over");
+                Err(not_leader(forward))
+            }
             Ok(Err(error)) => Err(ProposeError::Unknown(error.to_string())),
             Err(_) => Err(ProposeError::Unknown(
                 self.fatal.reason().unwrap_or_else(|| "the answer was dropped".into()),

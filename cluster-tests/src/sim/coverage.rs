@@ -12,8 +12,8 @@ pub type Reached = BTreeMap<&'static str, u64>;
 
 /// What a world has met.
 #[must_use]
-pub fn reached(rows: &[(u64, Row)], story: &Story, refusals: &Reached) -> Reached {
-    let mut reached = refusals.clone();
+pub fn reached(rows: &[(u64, Row)], story: &Story, met: &Reached) -> Reached {
+    let mut reached = met.clone();
     let mut note = |name| *reached.entry(name).or_default() += 1;
     for (_, row) in rows {
         match &row.event {
@@ -78,7 +78,7 @@ pub const WANTED: &[&str] = &[
     "restart from image",
     "rows dropped",
     "snapshot installed",
-    "stale epoch refused",
+    "stale office refused",
     "tail torn",
 ];
 

@@ -47,7 +47,7 @@ pub struct Judge {
     /// What was found.
     pub found: Findings,
     steps: u64,
-    refusals: super::coverage::Reached,
+    met: super::coverage::Reached,
 }
 
 /// How many machines are kept for comparing.
@@ -72,7 +72,7 @@ impl Judge {
             rows: Vec::new(),
             found: Findings::default(),
             steps: 0,
-            refusals: super::coverage::Reached::new(),
+            met: super::coverage::Reached::new(),
         }
     }
 
@@ -88,10 +88,10 @@ impl Judge {
         self.steps
     }
 
-    /// Which refusals of the log were met.
+    /// Which branches the log shows by itself.
     #[must_use]
-    pub fn refusals(&self) -> &super::coverage::Reached {
-        &self.refusals
+    pub fn met(&self) -> &super::coverage::Reached {
+        &self.met
     }
 
     /// How many terms had a leader: one that wrote something.
@@ -216,17 +216,20 @@ impl Judge {
                 self.rows.push((index, Row { at: self.machine.clock(), event }));
             }
             What::Command(command) => {
+                if command.at == before.clock() && command.at > self.time.at(seen) {
+                    *self.met.entry("log time held").or_default() += 1;
+                }
                 let (reply, rows) = self.machine.apply(LogIndex(index), &command);
                 self.steps += 1;
                 if let Reply::Rejected(rejection) = &reply {
                     let name = match rejection {
                         Rejection::StaleEpoch(_) => "stale epoch refused",
-                        Rejection::ClockBehind(_) => "log time held",
+                        Rejection::ClockBehind(_) => "time refused",
                         Rejection::Raced => "plan overtaken",
                         Rejection::KeyReused => "key reused",
                         _ => "refused",
                     };
-                    *self.refusals.entry(name).or_default() += 1;
+                    *self.met.entry(name).or_default() += 1;
                 }
                 let step = Step {
                     index,

@@ -16,6 +16,7 @@ use super::trace::{Trace, digest};
 const BRANCHES: &[(&str, &str)] = &[
     ("took office", "took office"),
     ("lost office", "lost office"),
+    ("a proposal is refused: its office is over", "stale office refused"),
     ("this node must stop", "node must stop"),
     ("the disk hangs: this node leads no more", "disk hang seen"),
     ("this node gives its office away: its disk hangs", "disk-hang hand-over"),

@@ -85,7 +85,7 @@ pub struct Verdict {
 /// How often the judge looks.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often machines are compared.
-const COMPARE_EVERY: u64 = 40;
+const COMPARE_EVERY: u64 = 80;
 /// How long a healed cluster is given to become whole before it is judged.
 const QUIET: u64 = 40_000;
 /// Longer on a way or in a sync keeps a leader away now and then: elections take 150 ms at least.
@@ -358,7 +358,7 @@ impl World {
             self.trace.mark();
         }
         let faults = self.hand.happened.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut reached = super::coverage::reached(&rows, &story, self.judge.refusals());
+        let mut reached = super::coverage::reached(&rows, &story, self.judge.met());
         reached.extend(self.trace.reached());
         // Each term has one leader at most, and who leads writes.
         let lost = self.term.saturating_sub(self.judge.terms());
