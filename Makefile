@@ -5,7 +5,9 @@
 #   make fix      what `check` can mend by itself
 #   make test     check, then every test with the fixed share of faults; says where the time went
 #   make bench    the figures, from a release build of three real processes; also in target/bench.json
-#   make sim      the pure machine fed in random cuts, SEEDS seeds of it
+#   make sim      200 worlds of bad luck from their seeds; SEED=7 plays one of them, TRACE=1 with what happened
+#   make quiet    60 days of three nodes and 1,000 schedules without bad luck, in minutes
+#   make model    the pure machine fed in random cuts, RUNS seeds of it
 #   make mutants  bugs put back one at a time: the simulation must catch each within 200 seeds
 #   make faults   the log and deliveries under KILLS kills, the log under CUTS power cuts; those need root and loop devices
 
@@ -13,12 +15,14 @@ SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS   += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo check fix test bench sim mutants faults audit tools
+.PHONY: help demo check fix test bench sim quiet model mutants faults audit tools
 
 # One share for everybody, so that two runs of `make test` mean the same. `make faults` and `make sim` are the long ones.
 KILLS ?= 200
 CUTS  ?= 30
-SEEDS ?= 2000
+RUNS  ?= 2000
+# One world when one is named.
+SEEDS ?= $(if $(SEED),1,200)
 # The names of campanile_core::mutant, in its order. MUTANTS="a b" runs these two.
 MUTANTS ?= no-duplicate-refusal no-epoch-check mark-before-commit acknowledged-before-sync local-clock-in-apply hash-order-in-apply leader-restore settle-without-fencing image-without-rows keys-forgotten-at-failover retry-wait-in-memory
 
@@ -31,7 +35,7 @@ timed = @mkdir -p target; SECONDS=0; echo "== $(1)"; $(2); \
 	printf '%6d s  %s\n' "$$SECONDS" "$(1)" >> $(TIMES)
 
 help:
-	@sed -n '3,10s/^# *//p' Makefile
+	@sed -n '3,12s/^# *//p' Makefile
 
 demo:
 	@echo "Building Campanile (some minutes the first time) ..."
@@ -67,10 +71,24 @@ bench:
 	@$(CARGO) build --release --locked -p campanile-cluster-tests --no-default-features --bin bench
 	target/release/bench
 
-# Model runs: replicas of the machine in one thread, fed from one log in random cuts, compared bit by bit. The simulation of
-# whole nodes (consensus, network, disk and clock under one seed) is a later step and will run under this verb too.
+# SIM: what the simulation needs, built for speed.
+SIM := $(CARGO) run --release --locked --quiet -p campanile-cluster-tests --bin sim
+
+# Whole nodes: consensus, network, disk and clock under one seed (docs/simulation.md). MINUTES, THREADS, KINDS, PLAN and more: see
+# cluster-tests/src/bin/sim.rs.
 sim:
-	SEEDS=$(SEEDS) $(CARGO) test --release --locked -p campanile-core --test model -- --nocapture
+	@echo "Building the simulation (some minutes the first time) ..."
+	@$(CARGO) build --release --locked -p campanile-cluster-tests --bin sim
+	@SEEDS=$(SEEDS) $(SIM)
+
+# DAYS and SCHEDULES may be said.
+quiet:
+	@$(CARGO) build --release --locked -p campanile-cluster-tests --bin sim
+	@QUIET=1 $(SIM)
+
+# Replicas of the machine in one thread, fed from one log in random cuts, compared bit by bit.
+model:
+	SEEDS=$(RUNS) $(CARGO) test --release --locked -p campanile-core --test model -- --nocapture
 
 # A run that finds something ends with 1, which is what is wanted here; it names seed and property. One that finds nothing
 # is a hole in the simulation. Anything else, a name that is none for one, is a failure of the run. Never of what ships.

@@ -1,7 +1,8 @@
 //! `make sim`: worlds from seeds, and what was found. See `docs/simulation.md`.
 //!
 //! `SEED`, `SEEDS`, `MINUTES`, `THREADS`, `KINDS` (names of faults, with commas between), `TRACE=1` (all events), `SHRINK`
-//! (how many runs a finding may be cut down in; 0: none), `PATIENCE` (real seconds for one world),
+//! (how many runs a finding may be cut down in; 0: none), `PLAN` (faults as they are printed, instead
+//! of the seed's), `PATIENCE` (real seconds for one world),
 //! `MUTANT` (in a build with that feature: one of its planted bugs; ends with the first finding).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a report belongs on its terminal")]
@@ -12,6 +13,7 @@ use std::time::Duration;
 use campanile_cluster_tests::seed::number_from_environment;
 use campanile_cluster_tests::sim::fault::Kind;
 use campanile_cluster_tests::sim::mutants::{VARIABLE, asked_for};
+use campanile_cluster_tests::sim::plan::Plan;
 use campanile_cluster_tests::sim::shrink::shrink;
 use campanile_cluster_tests::sim::sweep::{Played, Sweep, tried};
 
@@ -35,6 +37,14 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    let plan = match std::env::var("PLAN").map(|plan| plan.parse::<Plan>()) {
+        Err(_) => None,
+        Ok(Ok(plan)) => Some(plan),
+        Ok(Err(why)) => {
+            eprintln!("PLAN: {why}");
+            return ExitCode::from(2);
+        }
+    };
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     let sweep = Sweep {
         seed: number_from_environment("SEED", 1),
@@ -43,6 +53,7 @@ fn main() -> ExitCode {
         threads: number_from_environment("THREADS", cores) as usize,
         loud: number_from_environment("TRACE", 0) > 0,
         kinds,
+        plan,
         mutant,
         patience: Duration::from_secs(number_from_environment("PATIENCE", 120)),
     };
@@ -69,5 +80,6 @@ fn cut_down(played: &Played, runs: usize) {
     }
     println!("the last events before it:");
     cut.verdict.before.iter().for_each(|line| println!("  {line}"));
-    println!("all of it: make sim SEED={seed} MINUTES={} TRACE=1\n", played.order.minutes);
+    println!("all of it: make sim SEED={seed} MINUTES={} TRACE=1", played.order.minutes);
+    println!("this: the same with MINUTES={} and the lines of faults as PLAN\n", cut.order.minutes);
 }

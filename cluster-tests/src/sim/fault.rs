@@ -1,7 +1,7 @@
 //! What can go wrong with a world: the kinds of faults.
 
 use std::fmt;
-use std::time::Duration;
+use std::str::FromStr;
 
 use campanile_core::format::FormatLevel;
 
@@ -154,15 +154,34 @@ impl Kind {
     }
 }
 
+/// As a line of a plan: when in seconds, what, to whom, for how long in seconds.
 impl fmt::Display for Fault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { at, lasts, kind, whom } = self;
-        write!(
-            out,
-            "{:>8.3} s  {:<24} {whom:?} for {:?}",
-            *at as f64 / 1e3,
-            kind.name(),
-            Duration::from_millis(*lasts)
-        )
+        let whom = match whom {
+            Whom::Leader => "leader".to_owned(),
+            Whom::Place(place) => place.to_string(),
+        };
+        write!(out, "{:.3}, {}, {whom}, {:.3}", *at as f64 / 1e3, kind.name(), *lasts as f64 / 1e3)
+    }
+}
+
+impl FromStr for Fault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is no fault: write \"12.5, kill, leader, 0.2\"");
+        let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+        let [at, kind, whom, lasts] = fields[..] else { return Err(wrong()) };
+        let millis = |text: &str| {
+            let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..1e9).contains(seconds));
+            seconds.map(|seconds| (seconds * 1e3).round() as u64).ok_or_else(wrong)
+        };
+        let whom = match whom {
+            "leader" => Whom::Leader,
+            place => Whom::Place(place.parse().map_err(|_| wrong())?),
+        };
+        let kind = Kind::ALL.iter().copied().find(|known| known.name() == kind).ok_or_else(wrong)?;
+        Ok(Self { at: millis(at)?, lasts: millis(lasts)?, kind, whom })
     }
 }

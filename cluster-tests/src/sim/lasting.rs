@@ -1,6 +1,9 @@
 //! What stays broken when everything else is healed: one machine, or one link, without which there is a quorum yet. A cluster
 //! must live with it.
 
+use std::fmt;
+use std::str::FromStr;
+
 use campanile_core::id::NodeId;
 
 use super::fault::Kind;
@@ -20,6 +23,9 @@ pub enum Lasting {
 }
 
 impl Lasting {
+    /// How its line of a plan begins.
+    pub const BEGINS: &'static str = "for good,";
+
     /// Of a world: two of five have one, when faults of this kind are wanted at all.
     #[must_use]
     pub fn drawn(dice: &mut Dice, founders: usize, kinds: &[Kind]) -> Option<Self> {
@@ -79,5 +85,35 @@ impl Lasting {
             running.is_some_and(|running| voters.contains(&running.consensus.node()))
         };
         2 * hand.hosts.iter().filter(serves).count() > voters.len()
+    }
+}
+
+/// As a line of a plan: what, and the places that it is about.
+impl fmt::Display for Lasting {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {}", Self::BEGINS, self.name())?;
+        match self {
+            Self::Dead(place) => write!(out, ", {place}"),
+            Self::OneWay(from, to) | Self::Link(from, to) => write!(out, ", {from}, {to}"),
+        }
+    }
+}
+
+impl FromStr for Lasting {
+    type Err = String;
+
+    /// What stands behind [`Lasting::BEGINS`].
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, places) = text.trim().split_once(',').unwrap_or((text, ""));
+        let places: Vec<usize> = places.split(',').filter_map(|place| place.trim().parse().ok()).collect();
+        let known = match places[..] {
+            [place] => vec![Self::Dead(place)],
+            [from, to] => vec![Self::OneWay(from, to), Self::Link(from, to)],
+            _ => Vec::new(),
+        };
+        let named = known.into_iter().find(|lasting| lasting.name() == name);
+        named.ok_or_else(|| {
+            format!("{text:?} breaks nothing: write \"{} {}\"", Self::BEGINS, "link cut for good, 0, 1")
+        })
     }
 }

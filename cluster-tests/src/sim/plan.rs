@@ -2,6 +2,7 @@
 //! again.
 
 use std::fmt;
+use std::str::FromStr;
 
 use super::fault::{Fault, Kind, Whom};
 use super::lasting::Lasting;
@@ -52,13 +53,29 @@ impl Plan {
     }
 }
 
+/// A line for each fault, and one for what stays broken.
 impl fmt::Display for Plan {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.faults.iter().try_for_each(|fault| writeln!(out, "{fault}"))?;
-        match self.lasting {
-            Some(lasting) => writeln!(out, "  at last  {}: {lasting:?}", lasting.name()),
-            None => Ok(()),
+        self.lasting.iter().try_for_each(|lasting| writeln!(out, "{lasting}"))
+    }
+}
+
+impl FromStr for Plan {
+    type Err = String;
+
+    /// Lines as they are printed; a semicolon ends one as well.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let lines = text.split(['\n', ';']).map(str::trim).filter(|line| !line.is_empty());
+        let mut plan = Self::default();
+        for line in lines {
+            match line.strip_prefix(Lasting::BEGINS) {
+                Some(rest) => plan.lasting = Some(rest.parse()?),
+                None => plan.faults.push(line.parse()?),
+            }
         }
+        plan.faults.sort_by_key(|fault| fault.at);
+        Ok(plan)
     }
 }
 
@@ -104,5 +121,31 @@ fn drawn(dice: &mut Dice, until: u64, kinds: &[Kind]) -> Vec<Fault> {
         };
         let lasts = (100 + dice.below(kind.longest())).min(until.saturating_sub(at));
         plan.push(Fault { at, lasts, kind, whom });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_of_a_plan_is_that_plan() {
+        for seed in 0..60 {
+            let plan = Plan::drawn(seed, 10, Kind::ALL);
+            assert_eq!(plan.to_string().parse(), Ok(plan));
+        }
+        let short = "9, kill, leader, 0.2; 8.5, isolated, 1, 3; for good, machine dead for good, 2".parse();
+        let kinds = |plan: Plan| plan.faults.iter().map(|fault| fault.kind).collect::<Vec<_>>();
+        assert_eq!(short.map(kinds), Ok(vec![Kind::Isolate, Kind::Kill]));
+    }
+
+    #[test]
+    fn what_is_no_plan_is_refused_with_an_example() {
+        for text in
+            ["kill", "x, kill, leader, 1", "1, murder, leader, 1", "1, kill, nobody, 1", "for good, 1"]
+        {
+            let refused = text.parse::<Plan>().expect_err(text);
+            assert!(refused.contains("write \""), "{refused}");
+        }
     }
 }

@@ -13,6 +13,7 @@ use campanile_core::mutant::Mutant;
 
 use super::coverage::{self, Reached};
 use super::fault::Kind;
+use super::plan::Plan;
 use super::watchdog::Watchdog;
 use super::world::{Order, Verdict, play};
 
@@ -36,6 +37,8 @@ pub struct Sweep {
     pub loud: bool,
     /// Only these kinds of faults.
     pub kinds: Vec<Kind>,
+    /// These faults instead of those that each seed would draw.
+    pub plan: Option<Plan>,
     /// How long one world may take of real time.
     pub patience: Duration,
     /// A bug that is put back: the sweep ends with the first finding.
@@ -116,14 +119,18 @@ impl Sweep {
             minutes: self.minutes,
             loud: self.loud,
             kinds: self.kinds.clone(),
-            plan: None,
+            plan: self.plan.clone(),
             mutant: self.mutant,
         }
     }
 
     /// Whether it must have met everything: fifty worlds of ten minutes, with all kinds of faults.
     fn is_large(&self) -> bool {
-        self.mutant.is_none() && self.seeds >= 50 && self.minutes >= 10 && self.kinds == Kind::ALL
+        self.mutant.is_none()
+            && self.plan.is_none()
+            && self.seeds >= 50
+            && self.minutes >= 10
+            && self.kinds == Kind::ALL
     }
 }
 
