@@ -81,3 +81,31 @@ fn is_left_halfway(metrics: &RaftMetrics<Types<Runtime>>, term: Term) -> bool {
     let begun = stored.log_id().as_ref().map(|id| id.leader_id.term);
     stored.membership().get_joint_config().len() > 1 && begun.is_some_and(|begun| begun < term.0)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::types::{Membership, StoredMembership, log_id};
+
+    #[test]
+    fn who_takes_office_ends_a_change_of_an_earlier_term_and_none_of_its_own() {
+        let seen = |term: u64, voters: &[&[u64]]| {
+            let peer =
+                |id: u64| (id, Peer { peer_address: format!("peer-{id}"), api_address: String::new() });
+            let nodes: BTreeMap<u64, Peer> = [1, 2, 3, 1_000].map(peer).into();
+            let sets = voters.iter().map(|set| set.iter().copied().collect()).collect();
+            let stored = StoredMembership::new(Some(log_id(term, 9)), Membership::new(sets, nodes).unwrap());
+            let mut metrics = RaftMetrics::new_initial(1);
+            metrics.membership_config = Arc::new(stored);
+            is_left_halfway(&metrics, Term(5))
+        };
+        let (before, after): (&[u64], &[u64]) = (&[1, 2, 3], &[1, 2, 1_000]);
+        assert!(seen(4, &[before, after]));
+        assert!(!seen(5, &[before, after]), "it is under way");
+        assert!(!seen(4, &[after]), "it has come to its end");
+    }
+}
