@@ -29,6 +29,7 @@ pub use self::status::{ClusterStatus, LogStatus, Member};
 use crate::compare::Comparer;
 use crate::fatal::Fatal;
 use crate::image::Site;
+use crate::membership::change::change as change_members;
 use crate::office::{Chancery, Office};
 use crate::settings::Options;
 use crate::transport::Purpose;
@@ -77,9 +78,12 @@ pub enum MembershipError {
     /// There is no such node.
     #[error("there is no node {0}")]
     NoSuchNode(NodeId),
-    /// It did not come to an end, or may still come to one.
+    /// It was refused: another one is under way, or it would leave nobody.
     #[error("the change of members failed: {0}")]
     Failed(String),
+    /// It was begun, and may come to its end under another leader: look at the members.
+    #[error("the outcome of the change of members is unknown: {0}")]
+    Unknown(String),
 }
 
 /// How long leaving may take: as long as an image of a large machine.
@@ -300,11 +304,7 @@ impl Consensus {
             true => ChangeMembers::RemoveVoters([node.0].into()),
             false => ChangeMembers::RemoveNodes([node.0].into()),
         };
-        let changed = self.0.raft.change_membership(change, false).await;
-        changed.map(|_| ()).map_err(|error| match error.forward_to_leader() {
-            Some(_) => MembershipError::NotLeader,
-            None => MembershipError::Failed(error.to_string()),
-        })
+        change_members(&self.0, change).await
     }
 
     /// Makes an image now, whatever the policy says. Returns when it was asked for.

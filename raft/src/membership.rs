@@ -12,6 +12,7 @@
 //! joins under a new id, and the leader lets it take the place of the old one at the same address. A damaged data
 //! directory is moved aside, and the node is a wiped one.
 
+pub(crate) mod change;
 mod disk;
 mod found;
 mod join;
@@ -275,6 +276,7 @@ async fn run(
         Origin::Founder => {}
         Origin::Joined => spawn(&tasks, &stop, join::become_voter(Arc::downgrade(&inner))),
     }
+    spawn(&tasks, &stop, change::end_begun(Arc::downgrade(&inner), offices.subscribe()));
     spawn(&tasks, &stop, candidate.serve(offices));
     spawn(&tasks, &stop, watchdog::disk::serve(Arc::downgrade(&inner)));
     spawn(&tasks, &stop, watchdog::quorum::serve(Arc::downgrade(&inner)));

@@ -19,6 +19,7 @@ use campanile_raft::transport::zones::Zones;
 use campanile_raft::transport::{Purpose, path};
 use campanile_raft::{Consensus, MembershipError, Options, Secret, StartError};
 use cluster::{Cluster, Disk, poll, within};
+use futures_util::FutureExt;
 
 /// Commits so many commands that each make a row of the ledger.
 async fn rows(cluster: &Cluster, count: usize) -> LogIndex {
@@ -234,5 +235,18 @@ async fn a_removed_node_is_out_for_good() {
     cluster.stop(out).await;
     let now = rows(&cluster, 3).await;
     cluster.agreed(now).await;
+    cluster.stop_all().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_removal_comes_to_its_end_when_nobody_waits_for_it() {
+    let mut cluster = Cluster::started(3, Disk::Memory).await;
+    rows(&cluster, 3).await;
+    let (leader, _) = cluster.in_office().await;
+    let out = (0..3).find(|node| *node != leader).unwrap();
+    let id = cluster.nodes[&out].node();
+    // Asked, and given up at once, as by a user who goes away.
+    assert_eq!(cluster.nodes[&leader].remove_node(id).now_or_never(), None);
+    poll(|| async { (!cluster.voters(leader).contains(&id)).then_some(()) }).await;
     cluster.stop_all().await;
 }

@@ -27,6 +27,7 @@ const BRANCHES: &[(&str, &str)] = &[
     ("the data directory is damaged", "data directory damaged"),
     ("there is a cluster that this disk does not know", "joined with an empty disk"),
     ("a learner becomes a voter", "learner becomes a voter"),
+    ("a change of members is ended that its leader", "members changed to the end by another leader"),
     ("every member reads a newer format level", "format level raised"),
     ("a tick was not committed", "tick not committed"),
     ("a tick is planned again in halves", "tick too large"),

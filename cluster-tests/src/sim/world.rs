@@ -6,13 +6,13 @@
 //! Everything happens on one thread, in an order that the seed decides; time is virtual and passes when nobody has anything to
 //! do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use campanile::service::records::read_row;
 use campanile_core::event::Row;
-use campanile_core::id::LogIndex;
+use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::mutant::Mutant;
 use campanile_core::time::Timestamp;
 
@@ -129,6 +129,8 @@ struct World {
     term: u64,
     /// The image and the purged index of each machine, as last seen.
     logs: BTreeMap<(usize, &'static str), Option<LogIndex>>,
+    /// Who has been a member at some time.
+    members: BTreeSet<NodeId>,
     judge: Judge,
     stir: Arc<Notify>,
     // Last, so that it goes when nobody uses its files any more.
@@ -192,6 +194,7 @@ impl World {
             lasting,
             term: 0,
             logs: BTreeMap::new(),
+            members: BTreeSet::new(),
             judge,
             stir,
             _folder: folder,
@@ -286,6 +289,9 @@ impl World {
             let Some(running) = host.running() else { continue };
             let status = running.consensus.status();
             self.term = self.term.max(status.term.0);
+            if running.consensus.offices().borrow().is_some() {
+                self.members.extend(status.members.iter().map(|member| member.node));
+            }
             let seen = [("image made", status.log.image), ("log purged", status.log.purged)];
             for (name, index) in seen {
                 if index.is_some() && self.logs.insert((host.place(), name), index) != Some(index) {
@@ -377,22 +383,39 @@ impl World {
         }
     }
 
-    /// Liveness: after the healing, and some time, there is a leader in office, and everybody who lives has applied what it has.
+    /// Liveness: after the healing, and some time, there is a leader in office, everybody who lives is a member and has applied
+    /// what it has, and nobody votes who is no more.
     fn is_alive(&mut self) {
-        let Some(leader) = self.hand.leader() else {
+        let running = self.hand.leader().and_then(|leader| Some((leader.running()?, leader)));
+        let Some((leads, leader)) = running else {
             return self.judge.found.add(ALIVE, || "nobody is in office at the end".into());
         };
-        let leads = leader.running().map(|running| running.consensus.applied().0).unwrap_or_default();
+        let (leads, members) = (leads.consensus.applied().0, leads.consensus.status().members);
         let hears = |host: &&Host| {
             let weather = |from: &Host, to: &Host| self.hand.net.weather(from.address(), to.address());
             !(weather(&leader, host).cut || weather(host, &leader).cut)
         };
         // Who is cut off from the leader for good waits for another one.
         for host in self.hosts.iter().filter(|host| host.is_up()).filter(hears) {
-            let applied = host.running().map(|running| running.consensus.applied().0);
-            if applied.is_none_or(|applied| applied + 50 < leads) {
+            let (running, place) = (host.running(), host.place());
+            let node = running.as_ref().map(|running| running.consensus.node());
+            let gone = members.iter().find(|member| {
+                member.voter && member.peer.peer_address == host.address() && Some(member.node) != node
+            });
+            if let Some(gone) = gone {
+                self.judge
+                    .found
+                    .add(ALIVE, || format!("node {} votes, and machine {place} is {node:?}", gone.node));
+            }
+            let is_member = members.iter().any(|member| Some(member.node) == node);
+            // It was removed, whether or not the one who asked for that has heard of it: nobody tells it anything.
+            if !is_member && node.is_some_and(|node| self.members.contains(&node)) {
+                continue;
+            }
+            let applied = running.map(|running| running.consensus.applied().0);
+            if !is_member || applied.is_none_or(|applied| applied + 50 < leads) {
                 self.judge.found.add(ALIVE, || {
-                    format!("machine {} is at {applied:?}, its leader at {leads}", host.place())
+                    format!("machine {place}, node {node:?}, is at {applied:?}, its leader at {leads}")
                 });
             }
         }

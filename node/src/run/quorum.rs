@@ -191,5 +191,6 @@ fn change_failure(error: MembershipError) -> ChangeFailure {
         MembershipError::NotLeader => Undone::NotSent(error.to_string()).into(),
         MembershipError::NoSuchNode(node) => ChangeFailure::NoSuchNode(node),
         MembershipError::Failed(why) => ChangeFailure::Refused(why),
+        MembershipError::Unknown(why) => Undone::Unknown(why).into(),
     }
 }

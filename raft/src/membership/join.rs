@@ -53,38 +53,44 @@ pub(super) async fn become_voter(inner: Weak<Inner>) {
     loop {
         {
             let Some(inner) = inner.upgrade() else { return };
-            let standing = standing(&inner);
-            if standing == Standing::Voter || standing == Standing::Removed {
-                tracing::info!(node = %inner.node, ?standing, "done joining");
-                return;
+            let standing = standing(inner.node.0, &inner.raft.metrics().borrow_watched());
+            match standing {
+                Standing::Voter | Standing::Removed => {
+                    tracing::info!(node = %inner.node, ?standing, "done joining");
+                    return;
+                }
+                // Nobody can do more for it; and it may have been removed since, and must not ask to be let in again.
+                Standing::Nearly => {}
+                Standing::Learner => ask_for_the_next_step(&inner).await,
             }
-            let options = &inner.options;
-            let node = Some(inner.node.0);
-            let asked =
-                ask(&inner.dialer, &options.peers, &options.peer_address, &own_peer(options), node).await;
-            tracing::debug!(?asked, "asked to become a voter");
         }
         tokio::time::sleep(ASK_EVERY).await;
     }
+}
+
+async fn ask_for_the_next_step(inner: &Inner) {
+    let (options, node) = (&inner.options, Some(inner.node.0));
+    let asked = ask(&inner.dialer, &options.peers, &options.peer_address, &own_peer(options), node).await;
+    tracing::debug!(?asked, "asked to become a voter");
 }
 
 /// As what this node stands in the membership, as far as its log says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Voter,
+    /// A voter by an entry that its log may lose yet: then it is a learner again.
+    Nearly,
     /// A learner, or nobody has sent it anything yet.
     Learner,
     /// It has a log, and is not in it.
     Removed,
 }
 
-fn standing(inner: &Inner) -> Standing {
-    let metrics = inner.raft.metrics();
-    let metrics = metrics.borrow_watched();
+fn standing(node: u64, metrics: &RaftMetrics<Types<Runtime>>) -> Standing {
     let membership = metrics.membership_config.membership();
-    let node = inner.node.0;
     if membership.voter_ids().any(|voter| voter == node) {
-        return Standing::Voter;
+        let mut committed = metrics.committed_membership_config.membership().voter_ids();
+        return if committed.any(|voter| voter == node) { Standing::Voter } else { Standing::Nearly };
     }
     // While it catches up, its log may not have reached its own admission yet.
     let behind = metrics.last_applied.map(|id| id.index) < metrics.cluster_committed.map(|id| id.index);
@@ -181,8 +187,8 @@ async fn step(inner: &Inner, node: u64, peer: Peer) -> Result<JoinAnswer, String
         Some(_) if !caught_up(&metrics, node) => Ok(JoinAnswer::Learning),
         Some(_) => {
             let change = take_place(membership, node, &peer);
-            let changed = inner.raft.change_membership(change, false).await;
-            changed.map(|_| JoinAnswer::Member).map_err(|error| error.to_string())
+            let changed = super::change::change(inner, change).await;
+            changed.map(|()| JoinAnswer::Member).map_err(|error| error.to_string())
         }
         None => {
             tracing::info!(node, ?peer, "a node joins as a learner");
@@ -211,4 +217,36 @@ fn take_place(membership: &Membership, node: u64, peer: &Peer) -> ChangeMembers<
         ChangeMembers::RemoveVoters(predecessors),
         ChangeMembers::AddVoterIds([node].into()),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::types::{StoredMembership, log_id};
+
+    fn with(voters: &[u64], at: u64) -> Arc<StoredMembership> {
+        let peer =
+            |id: u64| (id, Peer { peer_address: format!("peer-{id}"), api_address: format!("api-{id}") });
+        let nodes: BTreeMap<u64, Peer> = [1, 2, 3, 1_000].map(peer).into();
+        let membership = Membership::new(vec![voters.iter().copied().collect()], nodes).unwrap();
+        Arc::new(StoredMembership::new(Some(log_id(1, at)), membership))
+    }
+
+    #[test]
+    fn who_votes_by_an_entry_that_may_be_lost_is_not_done_joining() {
+        let mut metrics = RaftMetrics::new_initial(1_000);
+        assert_eq!(standing(1_000, &metrics), Standing::Learner);
+        metrics.last_log_index = Some(9);
+        metrics.membership_config = with(&[1, 2, 1_000], 9);
+        metrics.committed_membership_config = with(&[1, 2, 3], 5);
+        assert_eq!(standing(1_000, &metrics), Standing::Nearly);
+        metrics.membership_config = with(&[1, 2, 3], 5);
+        assert_eq!(standing(1_000, &metrics), Standing::Learner);
+        metrics.committed_membership_config = with(&[1, 2, 1_000], 9);
+        metrics.membership_config = with(&[1, 2, 1_000], 9);
+        assert_eq!(standing(1_000, &metrics), Standing::Voter);
+    }
 }
