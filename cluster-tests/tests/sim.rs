@@ -2,11 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+use campanile_cluster_tests::seed::number_from_environment;
 use campanile_cluster_tests::sim::fault::Kind;
 use campanile_cluster_tests::sim::world::{Order, Verdict, play};
 
 /// Seeds whose worlds are played twice.
 const SAME_SEEDS: std::ops::RangeInclusive<u64> = 1..=10;
+/// Seeds whose worlds are judged by every run of the tests,
+const FIXED: std::ops::RangeInclusive<u64> = 11..=16;
+/// and how many that nobody has played yet.
+const FRESH: u64 = 4;
+/// How long those last, in virtual minutes.
+const MINUTES: u64 = 3;
 
 fn world(seed: u64, minutes: u64) -> Verdict {
     play(&Order { seed, minutes, loud: false, kinds: Kind::ALL.to_vec(), plan: None, mutant: None })
@@ -45,4 +52,19 @@ fn the_same_seed_gives_the_same_world_bit_for_bit() {
     different.sort_unstable();
     different.dedup();
     assert_eq!(different.len(), hashes.len(), "two seeds give one world");
+}
+
+#[test]
+fn worlds_of_bad_luck_keep_every_promise() {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let first = number_from_environment("SEED", now.as_millis() as u64);
+    println!("fresh seeds from {first} on (SEED={first} repeats them)");
+    let verdicts = each(FIXED.chain(first..first + FRESH), |seed| world(seed, MINUTES));
+    for (seed, verdict) in &verdicts {
+        let [commands, calls, sends] = verdict.counts;
+        println!("seed {seed}: {commands} commands, {calls} calls, {sends} webhooks");
+        assert!(commands > 100 && calls > 100, "seed {seed}: nothing happens");
+        let told = &verdict.found.told;
+        assert!(told.is_empty(), "make sim SEED={seed} MINUTES={MINUTES} finds {told:#?}\n{}", verdict.plan);
+    }
 }
