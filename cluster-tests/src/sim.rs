@@ -21,6 +21,7 @@ pub mod story;
 pub mod strike;
 pub mod sweep;
 pub mod trace;
+pub mod tuning;
 mod watchdog;
 mod witness;
 pub mod worker;

@@ -10,8 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use campanile::service::records::read_row;
-use campanile_core::event::Row;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::mutant::Mutant;
 use campanile_core::time::Timestamp;
@@ -22,19 +20,23 @@ use super::clock::{MachineClock, TrueTime};
 use super::disk::Disk;
 use super::door::Doors;
 use super::fault::Kind;
-use super::host::{Around, Host, Tuning};
+use super::host::{Around, Host};
 use super::invariants::{self, Findings};
 use super::judge::Judge;
 use super::lasting::Lasting;
-use super::net::{Net, Weather};
+use super::net::Net;
 use super::plan::{FOUNDERS, MACHINES, Plan, healed_at};
 use super::receivers::Receivers;
-use super::story::{End, Story};
+use super::story::Story;
 use super::strike::Hand;
 use super::trace::Trace;
+use super::tuning::Tuning;
 use super::witness;
 use super::workload;
 use crate::seed::Seed;
+
+mod alive;
+mod verdict;
 
 /// What is asked of a world.
 #[derive(Debug, Clone)]
@@ -88,15 +90,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const COMPARE_EVERY: u64 = 80;
 /// How long a healed cluster is given to become whole before it is judged.
 const QUIET: u64 = 40_000;
-/// Longer on a way or in a sync keeps a leader away now and then: elections take 150 ms at least.
-const BEARABLE: Duration = Duration::from_millis(60);
 /// How long after the healing something breaks for good, in milliseconds: what is put right again is over then.
 const LASTING_AFTER: u64 = 3_000;
-/// The name of what this file finds by itself.
-const ALIVE: &str = "a healed cluster works again";
-/// The other one.
-const DEFECT: &str = "no answer is a defect";
-
 /// Plays a world.
 ///
 /// # Panics
@@ -301,165 +296,9 @@ impl World {
         }
     }
 
-    /// Notes stretches in which no leader can have a majority.
-    fn watch_quorum(&self, moment: u64) {
-        let works = self.hosts.iter().any(|host| self.can_lead(host));
-        let mut story = self.story();
-        let last = story.outages.last().copied();
-        match last {
-            Some((from, to)) if !works && moment - to <= 2 * LOOK_EVERY.as_millis() as u64 => {
-                *story.outages.last_mut().expect("there is one") = (from, moment);
-            }
-            _ if !works => story.outages.push((moment, moment)),
-            _ => {}
-        }
-    }
-
-    /// Whether a majority of voters, itself among them, hears this machine and is heard by it, and their disks work.
-    fn can_lead(&self, host: &Host) -> bool {
-        let works = |host: &Host| {
-            let manner = host.disk().manner();
-            let swift = !manner.hangs && !manner.full && manner.most <= BEARABLE;
-            host.running().is_some() && !host.is_frozen() && swift
-        };
-        let Some(running) = host.running().filter(|_| works(host)) else { return false };
-        let members = running.consensus.status().members;
-        let voters: Vec<&str> = members
-            .iter()
-            .filter(|member| member.voter)
-            .map(|member| member.peer.peer_address.as_str())
-            .collect();
-        let talks = |other: &&Host| {
-            let there = self.hand.net.weather(host.address(), other.address());
-            let back = self.hand.net.weather(other.address(), host.address());
-            other.address() == host.address() || (carries(there) && carries(back))
-        };
-        let able = self.hosts.iter().filter(|other| works(other)).filter(talks);
-        let able = able.filter(|other| voters.contains(&other.address())).count();
-        voters.contains(&host.address()) && 2 * able > voters.len()
-    }
-
-    fn verdict(mut self) -> Verdict {
-        self.judge.look(&self.hosts);
-        self.judge.compare_machines(&self.hosts);
-        self.is_alive();
-        let ledgers = self.ledgers();
-        let rows = std::mem::take(&mut self.judge.rows);
-        let machine = self.judge.machine().clone();
-        let story = std::mem::take(&mut *self.story());
-        for (place, defect) in &story.defects {
-            let call = &story.calls[*place];
-            self.judge.found.add(DEFECT, || format!("{} {}: {defect}", call.method, call.path));
-        }
-        let end = End {
-            story: &story,
-            machine: &machine,
-            rows: &rows,
-            ledgers: &ledgers,
-            now: self.time.now(),
-            moment: self.time.moment(),
-        };
-        self.judge.end(&end);
-        if !self.judge.found.is_clean() {
-            self.trace.mark();
-        }
-        let faults = self.hand.happened.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut reached = super::coverage::reached(&rows, &story, self.judge.met());
-        reached.extend(self.trace.reached());
-        // Each term has one leader at most, and who leads writes.
-        let lost = self.term.saturating_sub(self.judge.terms());
-        *reached.entry("election lost").or_default() += lost;
-        let counts = [self.judge.steps(), story.calls.len() as u64, story.sends.len() as u64];
-        self.hosts.iter().for_each(Host::kill);
-        Verdict {
-            found: self.judge.found,
-            plan: self.plan,
-            hash: self.trace.hash(),
-            lines: self.trace.lines(),
-            before: self.trace.marked(),
-            faults,
-            reached,
-            counts,
-        }
-    }
-
-    /// Liveness: after the healing, and some time, there is a leader in office, everybody who lives is a member and has applied
-    /// what it has, and nobody votes who is no more.
-    fn is_alive(&mut self) {
-        let running = self.hand.leader().and_then(|leader| Some((leader.running()?, leader)));
-        let Some((leads, leader)) = running else {
-            return self.judge.found.add(ALIVE, || "nobody is in office at the end".into());
-        };
-        let (leads, members) = (leads.consensus.applied().0, leads.consensus.status().members);
-        let hears = |host: &&Host| {
-            let weather = |from: &Host, to: &Host| self.hand.net.weather(from.address(), to.address());
-            !(weather(&leader, host).cut || weather(host, &leader).cut)
-        };
-        // Who is cut off from the leader for good waits for another one.
-        for host in self.hosts.iter().filter(|host| host.is_up()).filter(hears) {
-            let (running, place) = (host.running(), host.place());
-            let node = running.as_ref().map(|running| running.consensus.node());
-            let gone = members.iter().find(|member| {
-                member.voter && member.peer.peer_address == host.address() && Some(member.node) != node
-            });
-            if let Some(gone) = gone {
-                self.judge
-                    .found
-                    .add(ALIVE, || format!("node {} votes, and machine {place} is {node:?}", gone.node));
-            }
-            let is_member = members.iter().any(|member| Some(member.node) == node);
-            // It was removed, whether or not the one who asked for that has heard of it: nobody tells it anything.
-            if !is_member && node.is_some_and(|node| self.members.contains(&node)) {
-                continue;
-            }
-            let applied = running.map(|running| running.consensus.applied().0);
-            if !is_member || applied.is_none_or(|applied| applied + 50 < leads) {
-                self.judge.found.add(ALIVE, || {
-                    format!("machine {place}, node {node:?}, is at {applied:?}, its leader at {leads}")
-                });
-            }
-        }
-    }
-
-    fn ledgers(&mut self) -> BTreeMap<u64, Vec<(u64, Row)>> {
-        let mut ledgers = BTreeMap::new();
-        for host in self.hosts.iter() {
-            let Some(running) = host.running() else { continue };
-            let (ledger, mut rows, mut after) = (running.consensus.ledger(), Vec::new(), None);
-            loop {
-                let page = match ledger.read(after, 1_000, 4 << 20) {
-                    Ok(page) => page,
-                    Err(trouble) => {
-                        self.judge
-                            .found
-                            .add("a ledger reads", || format!("machine {}: {trouble}", host.place()));
-                        break;
-                    }
-                };
-                let Some(last) = page.last() else { break };
-                after = Some(last.position);
-                for row in &page {
-                    match read_row(row) {
-                        Ok(told) => rows.push((row.position.index, told)),
-                        Err(error) => self.judge.found.add("a ledger reads", || {
-                            format!("machine {}: row {:?}: {error:?}", host.place(), row.position)
-                        }),
-                    }
-                }
-            }
-            ledgers.insert(running.consensus.node().0, rows);
-        }
-        ledgers
-    }
-
     fn story(&self) -> MutexGuard<'_, Story> {
         self.story.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether heartbeats get through well enough to keep a leader.
-fn carries(weather: Weather) -> bool {
-    !weather.cut && weather.loss < 50 && weather.most <= BEARABLE
 }
 
 /// In memory where the machine has a directory that is.
