@@ -26,6 +26,7 @@ use crate::id::{LogIndex, Uid};
 use crate::mutant::{self, Mutant};
 use crate::schedule::{Schedule, State as ScheduleState};
 use crate::series::{BadSpec, Series, Texts};
+use crate::spec::Exclusion;
 use crate::state::State;
 use crate::time::{Span, Timestamp};
 
@@ -177,7 +178,7 @@ impl Planner {
             return Ok(Some(again));
         }
         let grace = now - self.options.failover_grace;
-        let decided = mutant::decided_up_to(schedule.uid, schedule.mark);
+        let decided = mutant::decided_up_to(schedule.uid, undecided_after(state, schedule));
         let Some(nominal) = series.next(decided).map(|o| o.at).filter(|at| *at <= now && *at >= grace) else {
             return Ok(None);
         };
@@ -195,7 +196,9 @@ impl Planner {
     pub fn decide(&mut self, state: &State, schedule: &Schedule, now: Timestamp) -> Decision {
         self.guard(state, schedule, |planner, schedule| {
             let series = planner.series(state, &schedule.definition)?;
-            Ok(catch_up::decide(&planner.options, schedule, &series, now))
+            let searched = Schedule { mark: undecided_after(state, schedule), ..schedule.clone() };
+            let decision = catch_up::decide(&planner.options, &searched, &series, now);
+            Ok(Decision { after: schedule.mark, ..decision })
         })
     }
 
@@ -262,6 +265,18 @@ impl Planner {
             Ok(Err(bad)) => Err(bad.to_string()),
             Err(_) => Err("planning it panicked".to_owned()),
         }
+    }
+}
+
+/// Where the search for what is undecided begins. That is the mark, unless a calendar was changed so often since then that
+/// it is forgotten what it excluded: `next_at` was found while that was known, and between the mark and it there is nothing
+/// that was nominal in its time.
+fn undecided_after(state: &State, schedule: &Schedule) -> Timestamp {
+    let names = schedule.definition.exclude.iter().filter_map(Exclusion::calendar);
+    let forgotten = names.filter_map(|name| state.calendar(name)?.forgotten()).max();
+    match (forgotten, schedule.next_at) {
+        (Some(forgotten), Some(next_at)) => schedule.mark.max(forgotten.min(next_at - Span::from_millis(1))),
+        _ => schedule.mark,
     }
 }
 

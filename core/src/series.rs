@@ -9,7 +9,7 @@ mod source;
 use std::sync::Arc;
 
 use crate::calendar::Calendar;
-use crate::cron::{CronCache, CronError, Occurrence};
+use crate::cron::{CronCache, CronError, Occurrence, SecondSet};
 use crate::definition::Definition;
 use crate::id::LogIndex;
 use crate::rrule::RuleCache;
@@ -19,12 +19,16 @@ use crate::time::{Span, Timestamp};
 use mask::Mask;
 use source::Source;
 
-/// How many instants in a row of one spec a search passes over since they are excluded: of a daily spec almost three years,
-/// and each jump goes to the end of what is excluded. More are taken to be excluded for ever, at create as well as at a
-/// tick, so that no plan takes longer than a few milliseconds.
-const MAX_JUMPS: usize = 1_000;
+/// How often a search passes over instants of one spec since they are excluded: the first time those of a minute at once,
+/// soon those of a whole day, so that almost three years are looked at. What has none in them is taken to be excluded for
+/// ever, at create as well as at a tick.
+const MAX_JUMPS: u32 = 1_000;
 
-/// How often exclusions may take turns in covering what follows before a day is looked at as a whole.
+/// How far every spec is looked at before any of them is looked at further. Where another one has an instant so near, a
+/// spec that is excluded for years costs a tick a day of it and not all of them.
+const NEAR: Span = Span::from_secs(86_400);
+
+/// How often exclusions may take turns in covering what follows before seconds are looked at as a set.
 const MAX_TURNS: usize = 16;
 
 /// The instants of one definition, ready to be searched.
@@ -161,23 +165,42 @@ impl Series {
             Some(start) if start > after => start - Span::from_millis(1),
             _ => after,
         };
-        let all = self.parts.iter().enumerate();
-        let first = all
-            .filter_map(|(place, part)| part.next(after).map(|occurrence| (place, occurrence)))
-            .min_by_key(|(_, occurrence)| occurrence.at)?;
-        self.window.end_at.is_none_or(|end| first.1.at <= end).then_some(first)
+        let last = self.window.end_at.unwrap_or(Timestamp::NEVER);
+        self.first_up_to(after, last.min(after + NEAR)).or_else(|| self.first_up_to(after, last))
     }
 
     /// The last instant strictly before `before`.
     #[must_use]
     pub fn prev(&self, before: Timestamp) -> Option<Occurrence> {
-        let before = match self.window.end_at {
-            Some(end) if end < before => end.successor(),
-            _ => before,
-        };
-        let last =
-            self.parts.iter().filter_map(|part| part.prev(before)).max_by_key(|occurrence| occurrence.at)?;
-        self.window.start_at.is_none_or(|start| last.at >= start).then_some(last)
+        let until = before - Span::from_millis(1);
+        self.last_in(until - NEAR, until).or_else(|| self.last_in(Timestamp::from_millis(i64::MIN), until))
+    }
+
+    /// The last instant in `(after, until]`. What lies before that is not looked at.
+    #[must_use]
+    pub fn last_in(&self, after: Timestamp, until: Timestamp) -> Option<Occurrence> {
+        let mut after = self.window.start_at.map_or(after, |start| after.max(start - Span::from_millis(1)));
+        let before = self.window.end_at.map_or(until, |end| until.min(end)).successor();
+        let mut last = None;
+        for part in &self.parts {
+            if let Some(found) = part.prev(before, after) {
+                after = found.at;
+                last = Some(found);
+            }
+        }
+        last
+    }
+
+    /// The first instant in `(after, until]`, and the place of the first spec that makes it.
+    fn first_up_to(&self, after: Timestamp, until: Timestamp) -> Option<(usize, Occurrence)> {
+        let (mut until, mut first) = (until, None);
+        for (place, part) in self.parts.iter().enumerate() {
+            if let Some(found) = part.next(after, until) {
+                until = found.at - Span::from_millis(1);
+                first = Some((place, found));
+            }
+        }
+        first
     }
 
     /// Whether this is a nominal instant.
@@ -201,32 +224,31 @@ impl Series {
 }
 
 impl Part {
-    fn next(&self, after: Timestamp) -> Option<Occurrence> {
+    /// The first instant in `(after, until]`.
+    fn next(&self, after: Timestamp, until: Timestamp) -> Option<Occurrence> {
         let mut after = after;
-        for _ in 0..MAX_JUMPS {
-            let found = self.source.next(after)?;
+        for jump in 0..MAX_JUMPS {
+            let found = self.source.next(after).filter(|found| found.at <= until)?;
             if !self.covers(found.at) {
                 return Some(found);
             }
-            let free = match self.uncovered_from(found.at)? {
-                Ok(free) => free,
-                // Exclusions that take turns: the instants of a day at once.
-                Err(_) => count::first_of_day(self, found.at).unwrap_or_else(|end| end),
-            };
-            after = free - Span::from_millis(1);
+            let free = self.uncovered_from(found.at)?;
+            let next = count::first_of_block(self, free, block_len(jump)).unwrap_or_else(|end| end);
+            after = next - Span::from_millis(1);
         }
         None
     }
 
-    fn prev(&self, before: Timestamp) -> Option<Occurrence> {
+    /// The last instant in `(after, before)`.
+    fn prev(&self, before: Timestamp, after: Timestamp) -> Option<Occurrence> {
         let mut before = before;
-        for _ in 0..MAX_JUMPS {
-            let found = self.source.prev(before)?;
+        for jump in 0..MAX_JUMPS {
+            let found = self.source.prev(before).filter(|found| found.at > after)?;
             if !self.covers(found.at) {
                 return Some(found);
             }
-            // The instants of the day up to this one at once; then the one that is left, or the day before.
-            before = count::last_of_day(self, found.at).map_or_else(|start| start, |last| last.successor());
+            let last = count::last_of_block(self, found.at, block_len(jump));
+            before = last.map_or_else(|start| start, |last| last.successor());
         }
         None
     }
@@ -235,9 +257,9 @@ impl Part {
         self.masks.iter().any(|mask| mask.covers(at))
     }
 
-    /// The first instant at or after `at` that no exclusion covers; none when one of them covers all. `Err` when they take
-    /// turns for so long that it is not worth while to go on.
-    fn uncovered_from(&self, at: Timestamp) -> Option<Result<Timestamp, Timestamp>> {
+    /// The first instant at or after `at` that no exclusion covers, or one before it when they take turns for so long that
+    /// it is not worth while to go on; none when one of them covers all.
+    fn uncovered_from(&self, at: Timestamp) -> Option<Timestamp> {
         let mut free = at;
         for _ in 0..MAX_TURNS {
             let before = free;
@@ -245,16 +267,23 @@ impl Part {
                 free = mask.uncovered_from(free)?;
             }
             if free == before {
-                return Some(Ok(free));
+                break;
             }
         }
-        Some(Err(free))
+        Some(free)
     }
+}
+
+/// How many seconds are looked at when so many blocks had nothing: what is excluded is mostly a few seconds or a few days.
+fn block_len(jump: u32) -> u32 {
+    (60 << (3 * jump.min(4))).min(SecondSet::MAX_LEN)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cron::{DayMatch, DstGap, DstOverlap};
+    use crate::spec::CronSpec;
     use proptest::prelude::*;
 
     fn every(secs: u64, anchor: i64) -> Spec {
@@ -287,6 +316,29 @@ mod tests {
         assert_eq!(series.prev(at(9_000)).map(|o| o.at), Some(at(4_000)));
         assert_eq!(series.prev(at(2_000)), None);
         assert_eq!(series.count(at(0), at(60_000)), 3);
+    }
+
+    #[test]
+    fn a_spec_that_is_excluded_for_ever_costs_those_beside_it_a_few_days_and_not_years() {
+        let never = CronSpec {
+            text: "*/3 * * * * *".into(),
+            time_zone: "UTC".into(),
+            day_match: DayMatch::Any,
+            dst_gap: DstGap::RunAfter,
+            dst_overlap: DstOverlap::First,
+        };
+        let (specs, exclude) = ([every(6, 0), every(7, 0)], [Exclusion::Cron(Box::new(never))]);
+        let all = Window::default();
+        let series = Series::of_specs(&specs, &exclude, all, &NoCalendars, &mut Texts::default());
+        let series = series.expect("specs and an exclusion");
+        let at = |secs: i64| Timestamp::from_millis(secs * 1000);
+        // 700 s is left, 693 s is a multiple of 3.
+        let before = SecondSet::made();
+        assert_eq!(series.last_in(at(670), at(699)).map(|o| o.at), Some(at(686)));
+        assert!(SecondSet::made() - before < 1_000, "{} seconds", SecondSet::made() - before);
+        assert_eq!(series.prev(at(699)).map(|o| o.at), Some(at(686)));
+        assert_eq!(series.next(at(686)).map(|o| o.at), Some(at(700)));
+        assert!(SecondSet::made() - before < 10 * 86_400, "{} seconds", SecondSet::made() - before);
     }
 
     proptest! {

@@ -222,6 +222,18 @@ fn what_is_excluded_for_ever_is_found_out_in_bounded_work() {
 }
 
 #[test]
+fn what_is_excluded_second_by_second_for_most_of_a_day_is_found_behind_it() {
+    let specs = [Spec::Every { every: Span::from_secs(6), anchor: Timestamp::EPOCH }];
+    let series =
+        series(&specs, &[Exclusion::Cron(Box::new(cron("*/3 * 0-22 * * *", "UTC")))], Window::default());
+    let first = parse_instant("2026-03-27T23:00:00Z").unwrap();
+    let midnight = parse_instant("2026-03-27T00:00:00Z").unwrap();
+    assert_eq!(series.next(midnight).map(|found| found.at), Some(first));
+    assert_eq!(series.prev(first).map(|found| found.at), parse_instant("2026-03-26T23:59:54Z"));
+    assert_eq!(series.last_in(midnight, first - Span::from_millis(1)), None);
+}
+
+#[test]
 fn exclusions_that_take_turns_leave_what_they_leave() {
     let every_second = [Spec::Cron(Box::new(cron("* * * * * *", "UTC")))];
     let exclude =

@@ -14,6 +14,11 @@ use super::search::Walls;
 use super::wall::{DAY, Wall};
 use super::zone::{FIRST, LAST, Segment};
 
+#[cfg(test)]
+thread_local! {
+    static MADE: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 /// Some of the seconds of one block of time, in UTC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SecondSet {
@@ -31,6 +36,8 @@ impl SecondSet {
     /// [`SecondSet::MAX_LEN`] long.
     pub(crate) fn new(first: i64, len: u32) -> Self {
         assert!(len <= Self::MAX_LEN, "a block of {len} seconds");
+        #[cfg(test)]
+        MADE.with(|made| made.set(made.get() + u64::from(len)));
         Self { first, len, words: vec![0; len.div_ceil(64) as usize] }
     }
 
@@ -63,6 +70,19 @@ impl SecondSet {
         }
     }
 
+    /// Adds the seconds of the block that are a whole number of steps away from `anchor`. No search: a day of seconds is
+    /// looked at for each spec and each tick that has to catch up.
+    pub(crate) fn insert_steps(&mut self, anchor: i64, step: i64) {
+        // Both differences fit: they are within one step, and steps are positive.
+        let ahead = (anchor.rem_euclid(step) - self.first.rem_euclid(step)).rem_euclid(step);
+        let len = i64::from(self.len);
+        let mut offset = ahead;
+        while offset < len {
+            self.words[offset as usize / 64] |= 1 << (offset % 64);
+            offset = offset.saturating_add(step);
+        }
+    }
+
     /// The first second that it holds.
     pub(crate) fn first_set(&self) -> Option<i64> {
         let (word, bits) = self.words.iter().enumerate().find(|(_, bits)| **bits != 0)?;
@@ -73,6 +93,12 @@ impl SecondSet {
     pub(crate) fn last(&self) -> Option<i64> {
         let (word, bits) = self.words.iter().enumerate().rev().find(|(_, bits)| **bits != 0)?;
         Some(self.first + word as i64 * 64 + i64::from(highest(*bits)))
+    }
+
+    /// How many seconds this thread has made sets of: what a search has cost.
+    #[cfg(test)]
+    pub(crate) fn made() -> u64 {
+        MADE.with(std::cell::Cell::get)
     }
 
     /// Whether it holds a second.

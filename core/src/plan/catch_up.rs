@@ -116,7 +116,7 @@ impl Skips<'_> {
     /// One row for all instants in `(after, until]`, when there are any.
     fn all(&mut self, reason: SkipReason, after: Timestamp, until: Timestamp) {
         let first = self.series.next(after).map(|occurrence| occurrence.at).filter(|first| *first <= until);
-        let last = self.series.prev(until.successor()).map(|occurrence| occurrence.at);
+        let last = last_of(self.series, after, until);
         if let (Some(from), Some(to)) = (first, last) {
             self.skips.push(Skip { reason, from, to, count: self.series.count(after, until) });
         }
@@ -124,7 +124,7 @@ impl Skips<'_> {
 }
 
 fn last_of(series: &Series, after: Timestamp, until: Timestamp) -> Option<Timestamp> {
-    series.prev(until.successor()).map(|occurrence| occurrence.at).filter(|last| *last > after)
+    series.last_in(after, until).map(|occurrence| occurrence.at)
 }
 
 /// The newest instants of `(after, until]`, at most so many, in order.

@@ -3,7 +3,7 @@
 //! It corrects when the ticker looks, and decides nothing: what a tick decides is planned with the rules of its moment
 //! anyhow. A bounded part at a time, so that no tick waits for a million schedules.
 
-use super::Planner;
+use super::{Planner, undecided_after};
 use crate::command::{Body, Moved, Refresh, UseZones};
 use crate::cron::tzdb_version;
 use crate::schedule::Schedule;
@@ -46,7 +46,7 @@ impl Planner {
         let next_at = self
             .guarded(schedule, |planner, schedule| {
                 let series = planner.series(state, &schedule.definition)?;
-                Ok(series.next(schedule.mark).map(|occurrence| occurrence.at))
+                Ok(series.next(undecided_after(state, schedule)).map(|occurrence| occurrence.at))
             })
             .ok()?;
         (next_at != schedule.next_at).then_some(Moved {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::cron::SecondSet;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 use super::Part;
 
@@ -15,8 +15,7 @@ pub(super) fn count(parts: &[Part], after: Timestamp, until: Timestamp) -> u64 {
 }
 
 fn count_with(parts: &[Part], millis: i64, after: Timestamp, until: Timestamp) -> u64 {
-    let second = |at: Timestamp| at.as_millis().saturating_sub(millis).div_euclid(1000);
-    let (mut first, end) = (second(after) + 1, second(until) + 1);
+    let (mut first, end) = (second_of(after, millis) + 1, second_of(until, millis) + 1);
     let mut sum = 0;
     while first < end {
         let len = u32::try_from(end - first).unwrap_or(u32::MAX).min(SecondSet::MAX_LEN);
@@ -30,35 +29,45 @@ fn count_with(parts: &[Part], millis: i64, after: Timestamp, until: Timestamp) -
     sum
 }
 
-/// The last instant of a part in the day that ends with the second of `at`; without one, the instant at which that day
-/// begins.
-pub(super) fn last_of_day(part: &Part, at: Timestamp) -> Result<Timestamp, Timestamp> {
-    let first = at.as_millis().div_euclid(1000) + 1 - i64::from(SecondSet::MAX_LEN);
-    match part.left_in(first, SecondSet::MAX_LEN).last() {
-        Some(second) => Ok(Timestamp::from_millis(second * 1000 + part.source.millis())),
-        None => Err(Timestamp::from_millis(first * 1000)),
-    }
+/// The last instant of a part in the `len` seconds that end with the second of its instant `at`; without one, the instant
+/// at which they begin.
+pub(super) fn last_of_block(part: &Part, at: Timestamp, len: u32) -> Result<Timestamp, Timestamp> {
+    let millis = part.source.millis();
+    let first = second_of(at, millis).saturating_add(1 - i64::from(len));
+    part.left_in(first, len)
+        .last()
+        .map(|second| instant(second, millis))
+        .ok_or_else(|| instant(first, millis))
 }
 
-/// The first instant of a part in the day that begins with the second of `at`; without one, the instant at which that day
-/// ends.
-pub(super) fn first_of_day(part: &Part, at: Timestamp) -> Result<Timestamp, Timestamp> {
-    let first = at.as_millis().div_euclid(1000);
-    let instant = |second: i64| Timestamp::from_millis(second * 1000 + part.source.millis());
-    match part.left_in(first, SecondSet::MAX_LEN).first_set() {
-        Some(second) => Ok(instant(second)),
-        None => Err(Timestamp::from_millis((first + i64::from(SecondSet::MAX_LEN)) * 1000)),
-    }
+/// The first instant of a part in the `len` seconds from `from` on; without one, the instant at which they end.
+pub(super) fn first_of_block(part: &Part, from: Timestamp, len: u32) -> Result<Timestamp, Timestamp> {
+    let millis = part.source.millis();
+    let first = second_of(from - Span::from_millis(1), millis).saturating_add(1);
+    let end = first.saturating_add(i64::from(len));
+    part.left_in(first, len)
+        .first_set()
+        .map(|second| instant(second, millis))
+        .ok_or_else(|| instant(end, millis))
+}
+
+/// The last second at or before `at` for instants at so many milliseconds behind it.
+const fn second_of(at: Timestamp, millis: i64) -> i64 {
+    at.as_millis().saturating_sub(millis).div_euclid(1000)
+}
+
+const fn instant(second: i64, millis: i64) -> Timestamp {
+    Timestamp::from_millis(second.saturating_mul(1000).saturating_add(millis))
 }
 
 impl Part {
     /// The seconds of a block in which it has an instant that is not excluded.
     fn left_in(&self, first: i64, len: u32) -> SecondSet {
-        let mut set = SecondSet::new(first, len);
-        self.source.mark(&mut set);
-        for mask in &self.masks {
-            let mut covered = SecondSet::new(first, len);
-            mask.cover(&mut covered, self.source.millis());
+        let (mut set, mut covered) = (SecondSet::new(first, len), SecondSet::new(first, len));
+        self.masks.iter().for_each(|mask| mask.cover(&mut covered, self.source.millis()));
+        // Of a holiday nothing is left, whatever it would have held.
+        if covered.count() < u64::from(len) {
+            self.source.mark(&mut set);
             set.subtract(&covered);
         }
         set

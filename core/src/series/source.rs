@@ -75,7 +75,11 @@ impl Source {
     pub(super) fn mark(&self, into: &mut SecondSet) {
         match self {
             Self::Cron(cron) => cron.mark(into),
-            Self::Rule(_) | Self::Every { .. } | Self::At(_) => {
+            Self::Every { every, anchor } => {
+                let step = i64::try_from(every.as_millis() / 1000).unwrap_or(i64::MAX).max(1);
+                into.insert_steps(anchor.as_millis().div_euclid(1000), step);
+            }
+            Self::Rule(_) | Self::At(_) => {
                 let (first, end) = (into.first(), into.end());
                 let mut after = Timestamp::from_millis(first.saturating_mul(1000)) - Span::from_millis(1);
                 while let Some(found) = self.next(after) {

@@ -43,3 +43,12 @@ pub struct NamedCalendar {
     /// Who did it.
     pub updated_by: Box<str>,
 }
+
+impl NamedCalendar {
+    /// The last instant of which it is not known any more what this held: when there are as many earlier versions as are
+    /// kept, the oldest may stand in for others.
+    #[must_use]
+    pub fn forgotten(&self) -> Option<Timestamp> {
+        self.before.first().filter(|_| self.before.len() >= KEPT_VERSIONS).map(|(_, last)| *last)
+    }
+}

@@ -9,6 +9,7 @@ use crate::definition::Definition;
 use crate::event::Event;
 use crate::id::LogIndex;
 use crate::series::{Calendars, Series, Texts};
+use crate::spec::Exclusion;
 use crate::time::Timestamp;
 
 /// How many earlier versions of a calendar planners know (`SEMANTICS` §3): an instant that is decided after more changes
@@ -86,6 +87,13 @@ impl Rules {
         if !is_ours && !self.other_zones.iter().any(|known| **known == *zones) {
             self.other_zones.push(zones.into());
         }
+    }
+
+    /// The last instant of which planners do not know any more what its calendars excluded.
+    pub(super) fn forgotten(&self, definition: &Definition) -> Option<Timestamp> {
+        let names = definition.exclude.iter().filter_map(Exclusion::calendar);
+        let before = names.filter_map(|name| Some(&self.calendars.get(name)?.before));
+        before.filter(|before| before.len() >= KEPT_VERSIONS).map(|before| before[0].1).max()
     }
 
     /// Whether a series was made before the last change.

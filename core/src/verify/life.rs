@@ -181,7 +181,8 @@ impl Life {
         });
     }
 
-    /// How many instants of `(after, until]` and of the scope nothing stands for, and the first of them.
+    /// How many instants of `(after, until]` and of the scope nothing stands for, and the first of them. What a calendar
+    /// excluded before its last few changes is not known here: those instants are left to who planned them.
     pub(super) fn undecided(
         &mut self,
         after: Timestamp,
@@ -189,6 +190,7 @@ impl Life {
         court: &mut Court<'_>,
     ) -> Option<(u64, Timestamp)> {
         let after = court.scope.after.map_or(after, |edge| edge.max(after));
+        let after = court.rules.forgotten(&self.definition).map_or(after, |last| last.max(after));
         let until = court.scope.until.map_or(until, |edge| edge.min(until));
         let uid = self.uid;
         let work = court.work;
