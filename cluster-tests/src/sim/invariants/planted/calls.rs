@@ -222,4 +222,10 @@ fn a_report_that_was_acknowledged_and_is_not_in_the_log_is_found() {
     history.story.calls.truncate(1);
     history.story.calls[0].ended.as_mut().unwrap().0 = 11_950;
     history.assert_found(PROPERTY, "and reported at Some(12000)");
+    let mut said = call("POST", &path(1), None, (12_900, 13_000), Outcome::Fail(409, "lease_lost".into()));
+    said.body = Some(json!({"outcome": "succeeded"}));
+    history.story.calls = vec![said];
+    history.assert_found(PROPERTY, "succeeded was taken at 12000, and called lost at 13000");
+    history.story.calls[0].body = Some(json!({"outcome": "failed"}));
+    assert!(history.judge(&mut reported::Reported::new(Bounds::default())).is_clean());
 }
