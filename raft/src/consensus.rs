@@ -7,7 +7,7 @@ mod backup;
 mod formats;
 mod ledger;
 pub(crate) mod peers;
-mod status;
+pub(crate) mod status;
 
 use crate::runtime;
 use std::collections::BTreeMap;
@@ -19,7 +19,6 @@ use crate::runtime::watch;
 use bytes::Bytes;
 use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::machine::Machine;
-use openraft::ChangeMembers;
 use openraft::async_runtime::WatchReceiver;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -29,7 +28,7 @@ pub use self::status::{ClusterStatus, LogStatus, Member};
 use crate::compare::Comparer;
 use crate::fatal::Fatal;
 use crate::image::Site;
-use crate::membership::change::change as change_members;
+use crate::membership::change;
 use crate::office::{Chancery, Office};
 use crate::settings::Options;
 use crate::transport::Purpose;
@@ -293,18 +292,13 @@ impl Consensus {
         asked.map_err(|error| MembershipError::Failed(error.to_string()))
     }
 
-    /// Removes a node for good: its id never comes back.
+    /// Removes a node for good: its id never comes back. Refused when no majority of the voters that are left answers now: the
+    /// change could not be committed, and its half would hold up everything else.
     ///
     /// # Errors
     /// As [`MembershipError`] tells apart.
     pub async fn remove_node(&self, node: NodeId) -> Result<(), MembershipError> {
-        let status = self.status();
-        let member = status.members.iter().find(|member| member.node == node);
-        let change = match member.ok_or(MembershipError::NoSuchNode(node))?.voter {
-            true => ChangeMembers::RemoveVoters([node.0].into()),
-            false => ChangeMembers::RemoveNodes([node.0].into()),
-        };
-        change_members(&self.0, change).await
+        change::remove(&self.0, node).await
     }
 
     /// Makes an image now, whatever the policy says. Returns when it was asked for.

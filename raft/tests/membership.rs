@@ -250,3 +250,25 @@ async fn a_removal_comes_to_its_end_when_nobody_waits_for_it() {
     poll(|| async { (!cluster.voters(leader).contains(&id)).then_some(()) }).await;
     cluster.stop_all().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_removed_without_whom_the_others_could_not_commit_that() {
+    let mut cluster = Cluster::started(3, Disk::Memory).await;
+    rows(&cluster, 3).await;
+    let (leader, _) = cluster.in_office().await;
+    let [dead, out] = [1, 2].map(|step| (leader + step) % 3);
+    let [dead_id, out_id] = [dead, out].map(|node| cluster.nodes[&node].node());
+    cluster.stop(dead).await;
+    let silent = || {
+        let members = cluster.nodes[&leader].status().members;
+        members.iter().any(|member| member.node == dead_id && member.answers() == Some(false))
+    };
+    poll(|| async { silent().then_some(()) }).await;
+    let refused = within(cluster.nodes[&leader].remove_node(out_id)).await;
+    assert!(matches!(&refused, Err(MembershipError::Failed(why)) if why.contains("no majority")), "{refused:?}");
+    rows(&cluster, 3).await;
+    // The dead one can go, and what is left goes on.
+    within(cluster.nodes[&leader].remove_node(dead_id)).await.unwrap();
+    rows(&cluster, 3).await;
+    cluster.stop_all().await;
+}

@@ -16,7 +16,7 @@ use campanile::http::Front;
 use campanile::run::life::{self, Life, Setting};
 use campanile::service::records::{Asked, Records, history_keys};
 use campanile_core::format::FormatLevel;
-use campanile_core::id::LogIndex;
+use campanile_core::id::{LogIndex, NodeId};
 use campanile_core::plan;
 use campanile_raft::runtime::{Process, watch};
 use campanile_raft::{Consensus, Options};
@@ -72,12 +72,29 @@ struct Stand {
     /// Why the last process ended by itself.
     ended: Option<String>,
     starts: u64,
+    /// What its disk is known to hold.
+    known: Option<Known>,
     /// What the last process had applied when it ended.
     applied: Option<u64>,
     /// Nothing starts here any more.
     given_up: bool,
     /// The newest format level that its program reads, if not this program's.
     speaks: Option<FormatLevel>,
+}
+
+/// Whose disk a machine has, and which sets of voters its log names.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// Whose.
+    pub node: NodeId,
+    /// Of each of them a majority is needed.
+    pub voters: Vec<Vec<NodeId>>,
+}
+
+impl Known {
+    fn of(running: &Running) -> Self {
+        Self { node: running.consensus.node(), voters: running.consensus.status().voters }
+    }
 }
 
 /// A node that serves.
@@ -135,6 +152,13 @@ impl Host {
     #[must_use]
     pub fn running(&self) -> Option<Running> {
         self.stand().running.clone()
+    }
+
+    /// What its disk holds, as its node says or last said; nothing once it was wiped.
+    #[must_use]
+    pub fn known(&self) -> Option<Known> {
+        let now = self.running().as_ref().map(Known::of);
+        now.or_else(|| self.stand().known.clone())
     }
 
     /// Whether a process is on it, serving or not.
@@ -205,6 +229,7 @@ impl Host {
         self.kill();
         tokio::time::sleep(Duration::from_millis(1)).await;
         self.0.around.trace.note("wipe", &[self.0.place as u64], || format!("machine {}", self.0.place));
+        self.stand().known = None;
         self.0.disk.wipe().expect("the files of a world can be removed");
     }
 
@@ -250,6 +275,7 @@ impl Host {
         let running = stand.running.take();
         let applied = running.as_ref().map(|running| running.consensus.applied().0);
         stand.applied = stand.applied.max(applied);
+        stand.known = running.as_ref().map(Known::of).or_else(|| stand.known.take());
         drop(stand);
         self.0.around.net.hang_up(&self.0.address);
         self.0.around.trace.note(how, &[self.0.place as u64], || format!("machine {}", self.0.place));

@@ -36,6 +36,8 @@ pub struct ClusterStatus {
     pub leader_age: Option<Duration>,
     /// Everybody in the membership.
     pub members: Vec<Member>,
+    /// The sets of voters, of each of which a majority is needed: two while they change.
+    pub voters: Vec<Vec<NodeId>>,
     /// How its log is doing.
     pub log: LogStatus,
     /// What its watchdogs have seen.
@@ -49,6 +51,15 @@ impl ClusterStatus {
         let others = self.members.iter().filter(|member| member.voter && member.node != self.node);
         let able = others.filter(|member| member.answers() != Some(false) && will_do(member));
         able.min_by_key(|member| member.lag.unwrap_or(u64::MAX)).map(|member| member.node)
+    }
+
+    /// Whether a majority of the voters answers the leader when this node votes no more; only the leader knows.
+    pub(crate) fn can_miss(&self, node: NodeId) -> bool {
+        let others = self.members.iter().filter(|member| member.voter && member.node != node);
+        let (answer, left) = others.fold((0, 0), |(answer, left), member| {
+            (answer + usize::from(member.answers() == Some(true)), left + 1)
+        });
+        2 * answer > left
     }
 }
 
@@ -92,7 +103,7 @@ pub struct LogStatus {
     pub stats: LogStats,
 }
 
-pub(super) fn of(inner: &Inner) -> ClusterStatus {
+pub(crate) fn of(inner: &Inner) -> ClusterStatus {
     // Cloned, not held: openraft publishes through the same lock.
     let metrics = inner.raft.metrics().borrow_watched().clone();
     let (clocks, zones) = (inner.chancery.stamps.clocks.all(), inner.zones.all());
@@ -100,6 +111,7 @@ pub(super) fn of(inner: &Inner) -> ClusterStatus {
     let last_log = metrics.last_log_index.unwrap_or_default();
     let membership = metrics.membership_config.membership();
     let voters: Vec<u64> = membership.voter_ids().collect();
+    let sets = membership.get_joint_config().iter().map(|set| set.iter().copied().map(NodeId).collect());
     let leads = metrics.replication.is_some();
     let member = |(id, peer): (&u64, &Peer)| {
         let itself = leads && *id == inner.node.0;
@@ -139,6 +151,7 @@ pub(super) fn of(inner: &Inner) -> ClusterStatus {
         },
         leader_age: if leads { None } else { inner.doors.leader_age() },
         members: membership.nodes().map(member).collect(),
+        voters: sets.collect(),
         log: LogStatus {
             image: metrics.snapshot.map(|id| LogIndex(id.index)),
             purged: metrics.purged.map(|id| LogIndex(id.index)),

@@ -11,12 +11,12 @@
 use std::collections::BTreeSet;
 use std::sync::Weak;
 
-use campanile_core::id::Term;
+use campanile_core::id::{NodeId, Term};
 use openraft::ChangeMembers;
 use openraft::async_runtime::WatchReceiver;
 use openraft::metrics::RaftMetrics;
 
-use crate::consensus::{Inner, MembershipError};
+use crate::consensus::{Inner, MembershipError, status};
 use crate::office::Office;
 use crate::runtime::{self, Runtime, watch};
 use crate::types::{Peer, Types};
@@ -47,6 +47,29 @@ pub(crate) fn change(
             Ok(None) | Err(_) => Err(MembershipError::Unknown("this node stops".into())),
         }
     }
+}
+
+/// Removes a node, when the others can do without it.
+///
+/// # Errors
+/// As [`change`]; and [`MembershipError::NoSuchNode`].
+pub(crate) async fn remove(inner: &Inner, node: NodeId) -> Result<(), MembershipError> {
+    let status = status::of(inner);
+    let member = status.members.iter().find(|member| member.node == node);
+    let is_voter = member.ok_or(MembershipError::NoSuchNode(node))?.voter;
+    if status.leader != Some(inner.node) {
+        return Err(MembershipError::NotLeader);
+    }
+    if is_voter && !status.can_miss(node) {
+        let why = "of the voters that would be left no majority answers now, so that nothing could be committed: \
+                   start them, or remove one of those that do not answer first";
+        return Err(MembershipError::Failed(why.into()));
+    }
+    let wanted = match is_voter {
+        true => ChangeMembers::RemoveVoters([node.0].into()),
+        false => ChangeMembers::RemoveNodes([node.0].into()),
+    };
+    change(inner, wanted).await
 }
 
 /// Ends in each office of this node what an earlier leader has begun.
