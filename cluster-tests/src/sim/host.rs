@@ -11,15 +11,14 @@ use std::time::Duration;
 use campanile::clock::Clock;
 use campanile::clock::guard::Guard;
 use campanile::dispatch::egress::{Egress, Rules};
+use campanile::dispatch::exit::Exit;
 use campanile::dispatch::{Limits, webhook};
 use campanile::http::Front;
-use campanile::leader::Retention;
 use campanile::run::life::{self, Life, Setting};
 use campanile::service::records::{Asked, Records, history_keys};
 use campanile_core::format::FormatLevel;
 use campanile_core::id::LogIndex;
 use campanile_core::plan;
-use campanile_core::time::Span;
 use campanile_raft::runtime::{Process, watch};
 use campanile_raft::{Consensus, Options};
 use campanile_storage::ledger::{Options as LedgerOptions, Upkeep};
@@ -29,8 +28,8 @@ use tokio::sync::Notify;
 use super::clock::MachineClock;
 use super::disk::Disk;
 use super::net::Net;
-use super::receivers::Receivers;
 use super::trace::Trace;
+use super::tuning::Tuning;
 use crate::seed::Dice;
 
 /// What every machine of a world shares.
@@ -38,8 +37,8 @@ use crate::seed::Dice;
 pub struct Around {
     /// The network.
     pub net: Net,
-    /// The receivers.
-    pub receivers: Receivers,
+    /// The way to the receivers.
+    pub exit: Arc<dyn Exit>,
     /// The trace.
     pub trace: Trace,
     /// The peer addresses of the founders and of everybody who may join.
@@ -48,39 +47,6 @@ pub struct Around {
     pub tuning: Tuning,
     /// Rung whenever a node has applied something.
     pub stir: Arc<Notify>,
-}
-
-/// What is set otherwise than in production, since a world lasts minutes.
-#[derive(Debug, Clone, Copy)]
-pub struct Tuning {
-    /// An image after so many entries.
-    pub image_every: u64,
-    /// Entries that stay in the log behind an image.
-    pub keep_entries: u64,
-    /// How far a clock may be ahead.
-    pub max_ahead: Span,
-    /// How much of the ledger is kept.
-    pub retention: Retention,
-    /// The bytes of a segment.
-    pub segment_bytes: u32,
-}
-
-impl Default for Tuning {
-    fn default() -> Self {
-        let retention = Retention {
-            age: Span::from_secs(240),
-            least_gap: Span::from_secs(20),
-            check_rows: 200,
-            ..Retention::default()
-        };
-        Self {
-            image_every: 400,
-            keep_entries: 100,
-            max_ahead: Span::from_secs(5),
-            retention,
-            segment_bytes: 64 << 10,
-        }
-    }
 }
 
 /// A machine. Clones are the same one.
@@ -346,7 +312,7 @@ impl Host {
             retention: self.0.around.tuning.retention,
             limits: Limits { in_flight: 256, per_host: 64 },
             egress: Arc::new(Egress::new(Rules::default(), nobody)),
-            sender: webhook::Sender::by(self.0.around.receivers.exit()),
+            sender: webhook::Sender::by(Arc::clone(&self.0.around.exit)),
             records,
             knock: self.0.around.net.knock(&self.0.address),
             gate: None,
@@ -366,6 +332,9 @@ impl Host {
             tz_data: campanile_core::cron::tzdb_version(),
             image_every_entries: around.tuning.image_every,
             keep_entries: around.tuning.keep_entries,
+            heartbeat: around.tuning.heartbeat,
+            election_min: around.tuning.election_min,
+            election_max: around.tuning.election_max,
             ledger: LedgerOptions { segment_bytes: around.tuning.segment_bytes, upkeep: Upkeep::Inline },
             open_log: self.0.disk.opener(),
             start_log: self.0.disk.starter(),

@@ -22,7 +22,7 @@ use super::clock::{MachineClock, TrueTime};
 use super::disk::Disk;
 use super::door::Doors;
 use super::fault::Kind;
-use super::host::{Around, Host, Tuning};
+use super::host::{Around, Host};
 use super::invariants::{self, Findings};
 use super::judge::Judge;
 use super::lasting::Lasting;
@@ -32,6 +32,7 @@ use super::receivers::Receivers;
 use super::story::{End, Story};
 use super::strike::Hand;
 use super::trace::Trace;
+use super::tuning::Tuning;
 use super::witness;
 use super::workload;
 use crate::seed::Seed;
@@ -156,7 +157,7 @@ impl World {
             }
             let around = Around {
                 net: net.clone(),
-                receivers: receivers.clone(),
+                exit: receivers.exit(),
                 trace: trace.clone(),
                 peers: Arc::new(peers),
                 tuning: Tuning::default(),
@@ -440,7 +441,7 @@ fn carries(weather: Weather) -> bool {
 }
 
 /// In memory where the machine has a directory that is.
-fn folder() -> tempfile::TempDir {
+pub(super) fn folder() -> tempfile::TempDir {
     let memory = std::path::Path::new("/dev/shm");
     let made = match memory.is_dir() {
         true => tempfile::Builder::new().prefix("campanile-sim").tempdir_in(memory),

@@ -1,0 +1,357 @@
+//! Months of a quiet cluster: nothing is broken, nobody edits anything, and every schedule is due when its clock says so,
+//! while clocks are put forward and back.
+//!
+//! ```text
+//!   founding ─ schedules put ─ hour by hour: ledgers read, logs looked at ─ each tenth day a node started again ─ judged
+//! ```
+//! The same nodes as in every other world, without faults and for so long that whatever grows with time is seen to grow. So
+//! the judge keeps nothing for a firing: it counts, and knows of each schedule what is next.
+
+mod account;
+mod habit;
+mod memory;
+mod punctual;
+mod restart;
+mod team;
+mod upkeep;
+mod zones;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use axum::http::Request;
+use campanile::leader::Retention;
+use campanile_core::time::{Span, Timestamp};
+use campanile_storage::ledger::Head;
+use tokio::sync::Notify;
+
+use super::clock::{MachineClock, TrueTime};
+use super::disk::Disk;
+use super::host::{Around, Host};
+use super::invariants::Findings;
+use super::net::Net;
+use super::trace::Trace;
+use super::tuning::Tuning;
+use super::world::folder;
+use crate::seed::Seed;
+
+use account::Account;
+pub use account::Counted;
+use habit::Habit;
+use memory::Memory;
+use punctual::Punctual;
+pub use upkeep::Kept;
+use upkeep::Upkeep;
+
+/// What is found here.
+const EQUAL: &str = "equal ledgers";
+const SERVES: &str = "every node serves";
+const PUT: &str = "every schedule is put";
+const SENT: &str = "every firing is sent once";
+
+/// Nodes.
+const NODES: usize = 3;
+/// Milliseconds of an hour.
+const HOUR: u64 = 3_600_000;
+/// Hours of a day.
+const DAY: u64 = 24;
+/// Days between two restarts.
+const RESTARTS: u64 = 10;
+/// The longest run: behind it zones are put back, which the table of [`zones`] does not tell.
+pub const MOST_DAYS: u64 = 180;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// Where chance begins: what the schedules are, and how long everything takes.
+    pub seed: u64,
+    /// Virtual days, at most [`MOST_DAYS`].
+    pub days: u64,
+    /// Schedules.
+    pub schedules: usize,
+}
+
+/// What came of it.
+#[derive(Debug, Default, Clone)]
+pub struct Report {
+    /// What was found.
+    pub found: Findings,
+    /// Of each node: what its ledger holds,
+    pub counted: Vec<Counted>,
+    /// and what it has kept up.
+    pub kept: Vec<Kept>,
+    /// Requests that the receivers had.
+    pub sent: u64,
+    /// Zones whose hands were put meanwhile.
+    pub changes: Vec<&'static str>,
+    /// The resident size of this process: at the first sample that counts, at most, and at the end, in bytes.
+    pub memory: Option<[u64; 3]>,
+}
+
+/// Plays it; `hear` is given a line for each day.
+///
+/// # Panics
+/// When more days are asked for than [`MOST_DAYS`]; when this machine gives no directory for files, or no runtime.
+#[must_use]
+pub fn play(order: &Order, hear: impl FnMut(&str)) -> Report {
+    assert!(order.days <= MOST_DAYS, "a quiet run has {MOST_DAYS} days at most");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime on one thread");
+    runtime.block_on(async { Quiet::begin(order).live(hear).await })
+}
+
+struct Quiet {
+    order: Order,
+    time: TrueTime,
+    hosts: Vec<Host>,
+    team: Vec<Habit>,
+    accounts: Vec<Account>,
+    upkeep: Vec<Upkeep>,
+    receivers: Punctual,
+    memory: Memory,
+    found: Findings,
+    // Last, so that it goes when nobody uses its files any more.
+    _folder: tempfile::TempDir,
+}
+
+/// As in production, but that the ledger is kept for days and not for a month, and that nodes say less often that they
+/// are there: of sixty days, twenty heartbeats a second to each peer would be most.
+fn tuning() -> Tuning {
+    Tuning {
+        image_every: 20_000,
+        keep_entries: 5_000,
+        max_ahead: Span::from_secs(1),
+        retention: Retention { age: Span::from_secs(5 * 24 * 3_600), ..Retention::default() },
+        segment_bytes: 1 << 20,
+        heartbeat: Duration::from_secs(5),
+        election_min: Duration::from_secs(15),
+        election_max: Duration::from_secs(30),
+    }
+}
+
+impl Quiet {
+    fn begin(order: &Order) -> Self {
+        let seed = Seed(order.seed);
+        let trace = Trace::begin(false);
+        // Three days before the hands are put forward in New York, the first of the season.
+        let time = TrueTime::begin(Timestamp::from_millis(zones::FROM + 5 * (DAY * HOUR) as i64));
+        let folder = folder();
+        let net = Net::new(seed.dice("net"), trace.clone());
+        let receivers = Punctual::default();
+        let addresses: Vec<String> = (1..=NODES).map(|n| format!("machine-{n}:7400")).collect();
+        let peers = Arc::new(addresses.clone());
+        let hosts = addresses.iter().enumerate().map(|(place, address)| {
+            let around = Around {
+                net: net.clone(),
+                exit: Arc::new(receivers.clone()),
+                trace: trace.clone(),
+                peers: Arc::clone(&peers),
+                tuning: tuning(),
+                stir: Arc::new(Notify::new()),
+            };
+            let data = folder.path().join(format!("machine-{place}"));
+            let disk = Disk::new(place as u64, &data, seed.dice(&format!("disk {place}")), trace.clone());
+            let dice = seed.dice(&format!("machine {place}"));
+            Host::new(place, address, disk, MachineClock::right(time), around, dice)
+        });
+        let hosts = hosts.collect();
+        let team = team::of(order.schedules, &mut seed.dice("team"));
+        let names = || (0..order.schedules).map(name);
+        let accounts = (0..NODES).map(|node| Account::new(node, team.clone(), names())).collect();
+        Self {
+            order: *order,
+            time,
+            hosts,
+            team,
+            accounts,
+            upkeep: (0..NODES).map(|_| Upkeep::default()).collect(),
+            receivers,
+            memory: Memory::default(),
+            found: Findings::default(),
+            _folder: folder,
+        }
+    }
+
+    async fn live(mut self, mut hear: impl FnMut(&str)) -> Report {
+        self.hosts.iter().for_each(Host::start);
+        self.wait_for_office().await;
+        self.put_all().await;
+        let began = self.time.moment();
+        for day in 1..=self.order.days {
+            for hour in 1..=DAY {
+                let until = began + ((day - 1) * DAY + hour) * HOUR;
+                self.pass(until).await;
+                if hour == 3 && day % RESTARTS == 0 {
+                    let place = (day / RESTARTS) as usize % NODES;
+                    self.restart(place).await;
+                }
+                self.look();
+            }
+            self.memory.sample(day, memory::resident());
+            hear(&self.line(day));
+        }
+        // What is under way ends.
+        tokio::time::sleep(Duration::from_secs(90)).await;
+        self.verdict()
+    }
+
+    /// Time goes by. Nobody hears what the disks tell, so it is let go of.
+    async fn pass(&self, until: u64) {
+        while self.time.moment() < until {
+            let left = Duration::from_millis(until - self.time.moment());
+            tokio::time::sleep(left.min(Duration::from_secs(600))).await;
+            self.hosts.iter().for_each(|host| drop(host.disk().take_changes()));
+        }
+    }
+
+    async fn wait_for_office(&self) {
+        while !self.hosts.iter().any(holds_office) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Each of the nodes is asked for a third of them.
+    async fn put_all(&mut self) {
+        for place in 0..self.team.len() {
+            let path = format!("/v1/schedules/{}", name(place));
+            let body = self.team[place].definition(place % 7).to_string();
+            let Some(running) = self.hosts[place % NODES].running() else { continue };
+            let request =
+                Request::put(path).header("content-type", "application/json").body(Body::from(body));
+            let (front, request) = (running.front.clone(), request.expect("a schedule is put by a request"));
+            let answered = running.process.spawn(async move {
+                let response = front.answer(request).await;
+                let status = response.status();
+                (status, to_bytes(response.into_body(), 1 << 20).await.unwrap_or_default())
+            });
+            match answered.await {
+                Ok((status, _)) if status.is_success() => {}
+                other => self.found.add(PUT, || format!("{}: {other:?}", name(place))),
+            }
+        }
+    }
+
+    /// An hour is over.
+    fn look(&mut self) {
+        let now = self.time.now();
+        for (place, host) in self.hosts.iter().enumerate() {
+            let Some(running) = host.running() else {
+                let why = host.take_end();
+                self.found.add(SERVES, || format!("node {place} does not: {why:?}"));
+                continue;
+            };
+            if let Some(why) = host.panicked() {
+                self.found.add(SERVES, || format!("node {place}: {why}"));
+            }
+            let (account, ledger) = (&mut self.accounts[place], running.consensus.ledger());
+            account.read(&ledger, now, &mut self.found);
+            account.is_whole(now, &mut self.found);
+            self.upkeep[place].look(&running.consensus.status(), &ledger);
+        }
+    }
+
+    fn verdict(mut self) -> Report {
+        self.look();
+        let (now, days) = (self.time.now(), self.order.days);
+        let heads: Vec<Option<Head>> = self.hosts.iter().map(head).collect();
+        if heads.iter().any(|head| head.is_none() || *head != heads[0]) {
+            self.found.add(EQUAL, || format!("{heads:?}"));
+        }
+        for (node, upkeep) in self.upkeep.iter().enumerate() {
+            upkeep.judge(node, days, &tuning(), &mut self.found);
+        }
+        self.memory.judge(&mut self.found);
+        let counted: Vec<Counted> = self.accounts.iter().map(Account::counted).collect();
+        for (account, counts) in self.accounts.into_iter().zip(&counted) {
+            judge_ends(&account, counts, self.order.schedules, &mut self.found);
+            account.verdict(&mut self.found);
+        }
+        let (sent, begun) = (self.receivers.had(), counted[0].begun);
+        if sent != begun {
+            self.found.add(SENT, || format!("{begun} attempts began, and the receivers had {sent}"));
+        }
+        self.hosts.iter().for_each(Host::kill);
+        let put = zones::ZONES.iter().filter(|zone| zone.changes_between(self.time.base, now));
+        Report {
+            found: self.found,
+            counted,
+            kept: self.upkeep.iter().map(Upkeep::kept).collect(),
+            sent,
+            changes: put.map(|zone| zone.name).collect(),
+            memory: self.memory.counted(),
+        }
+    }
+
+    fn line(&self, day: u64) -> String {
+        let (counted, kept) = (self.accounts[0].counted(), self.upkeep[0].kept());
+        format!(
+            "day {day:>3}: {} fired, {} rows, entry {} (purged to {}), {} files of the ledger, {} MiB resident",
+            counted.fired,
+            counted.rows,
+            kept.last,
+            kept.purged,
+            kept.files,
+            memory::resident() >> 20,
+        )
+    }
+}
+
+/// Every schedule was met, and what fired has ended well, at the first try.
+fn judge_ends(account: &Account, counts: &Counted, schedules: usize, found: &mut Findings) {
+    if account.schedules() != schedules {
+        found.add(PUT, || format!("a ledger tells of {} of {schedules}", account.schedules()));
+    }
+    if counts.fired == 0 || counts.begun != counts.fired || counts.ended != counts.fired {
+        found.add(SENT, || format!("{counts:?}"));
+    }
+}
+
+/// `namespace/name` of a schedule of the team.
+fn name(place: usize) -> String {
+    format!("quiet/job-{place:04}")
+}
+
+fn holds_office(host: &Host) -> bool {
+    host.running().is_some_and(|running| running.consensus.offices().borrow().is_some())
+}
+
+fn head(host: &Host) -> Option<Head> {
+    Some(host.running()?.consensus.ledger().head())
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((counted, kept)) = self.counted.first().zip(self.kept.first()) else { return Ok(()) };
+        writeln!(out, "hands were put in {}", self.changes.join(", "))?;
+        writeln!(
+            out,
+            "{} fired, {} sent, decided {} late at most",
+            counted.fired, self.sent, counted.latest
+        )?;
+        writeln!(
+            out,
+            "entry {}, purged to {}, {} images; {} rows, {} of them dropped; {} files, {} MiB, of the ledger at most",
+            kept.last,
+            kept.purged,
+            kept.images,
+            kept.rows,
+            kept.dropped,
+            kept.files,
+            kept.held >> 20
+        )?;
+        if let Some([first, most, last]) = self.memory {
+            let [first, most, last] = [first, most, last].map(|bytes| bytes >> 20);
+            let days = memory::SETTLES;
+            writeln!(out, "{first} MiB resident after {days} days, {most} at most since, {last} at the end")?;
+        }
+        for (name, what) in &self.found.told {
+            writeln!(out, "FOUND {name}: {what}")?;
+        }
+        Ok(())
+    }
+}
