@@ -66,6 +66,7 @@ fn main() -> ExitCode {
 fn quiet() -> ExitCode {
     let order = quiet::Order {
         seed: number_from_environment("SEED", 1),
+        begins: quiet::BEGINS,
         days: number_from_environment("DAYS", 60),
         schedules: number_from_environment("SCHEDULES", 1_000) as usize,
     };

@@ -174,7 +174,7 @@ impl Host {
             return;
         }
         let seed = self.0.dice.lock().unwrap_or_else(PoisonError::into_inner).roll();
-        let process = Process::seeded(seed);
+        let process = Process::seeded(seed).at_leisure(self.0.around.tuning.leisure);
         stand.starts += 1;
         stand.process = Some(process.clone());
         drop(stand);

@@ -59,15 +59,19 @@ const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24;
 /// Days between two restarts.
 const RESTARTS: u64 = 10;
-/// The longest run: behind it zones are put back, which the table of [`zones`] does not tell.
-pub const MOST_DAYS: u64 = 180;
+/// Three days before the hands are put forward in New York, the first of the season.
+pub const BEGINS: u64 = 5;
+/// Behind it the hands are put back, which the table of zones does not tell.
+pub const SEASON: u64 = 180;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
     /// Where chance begins: what the schedules are, and how long everything takes.
     pub seed: u64,
-    /// Virtual days, at most [`MOST_DAYS`].
+    /// How many days behind 2031-03-01 it begins.
+    pub begins: u64,
+    /// Virtual days; it ends within [`SEASON`] days behind 2031-03-01.
     pub days: u64,
     /// Schedules.
     pub schedules: usize,
@@ -93,10 +97,10 @@ pub struct Report {
 /// Plays it; `hear` is given a line for each day.
 ///
 /// # Panics
-/// When more days are asked for than [`MOST_DAYS`]; when this machine gives no directory for files, or no runtime.
+/// When it would end behind the [`SEASON`]; when this machine gives no directory for files, or no runtime.
 #[must_use]
 pub fn play(order: &Order, hear: impl FnMut(&str)) -> Report {
-    assert!(order.days <= MOST_DAYS, "a quiet run has {MOST_DAYS} days at most");
+    assert!(order.begins + order.days <= SEASON, "a quiet run ends within {SEASON} days");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -126,8 +130,13 @@ fn tuning() -> Tuning {
         image_every: 20_000,
         keep_entries: 5_000,
         max_ahead: Span::from_secs(1),
-        retention: Retention { age: Span::from_secs(5 * 24 * 3_600), ..Retention::default() },
+        retention: Retention {
+            age: Span::from_secs(5 * 24 * 3_600),
+            look_every: Duration::from_secs(60),
+            ..Retention::default()
+        },
         segment_bytes: 1 << 20,
+        leisure: 40,
         heartbeat: Duration::from_secs(5),
         election_min: Duration::from_secs(15),
         election_max: Duration::from_secs(30),
@@ -138,8 +147,7 @@ impl Quiet {
     fn begin(order: &Order) -> Self {
         let seed = Seed(order.seed);
         let trace = Trace::begin(false);
-        // Three days before the hands are put forward in New York, the first of the season.
-        let time = TrueTime::begin(Timestamp::from_millis(zones::FROM + 5 * (DAY * HOUR) as i64));
+        let time = TrueTime::begin(Timestamp::from_millis(zones::FROM + (order.begins * DAY * HOUR) as i64));
         let folder = folder();
         let net = Net::new(seed.dice("net"), trace.clone());
         let receivers = Punctual::default();
@@ -353,5 +361,44 @@ impl fmt::Display for Report {
             writeln!(out, "FOUND {name}: {what}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::habit::Rhythm;
+    use super::*;
+
+    fn order(days: u64) -> Order {
+        // The day before the hands are put forward in New York.
+        Order { seed: 1, begins: 7, days, schedules: 30 }
+    }
+
+    #[test]
+    fn two_quiet_days_across_a_change_of_clocks_are_whole() {
+        let report = play(&order(2), |_| ());
+        assert!(report.found.is_clean(), "{report}");
+        assert_eq!(report.changes, ["America/New_York"]);
+        assert!(report.counted[0].fired > 500, "{report}");
+        assert_eq!(report.counted[0].fired, report.sent);
+    }
+
+    #[test]
+    fn a_judge_that_expects_something_else_finds_it_on_every_node() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let report = runtime.expect("a runtime").block_on(async {
+            let mut quiet = Quiet::begin(&order(1));
+            // The cluster is told of other minutes than the judge.
+            let told = quiet.team.iter_mut().find(|habit| habit.rhythm == Rhythm::Each(15));
+            told.expect("a team has one").rhythm = Rhythm::Hourly(7);
+            quiet.live(|_| ()).await
+        });
+        for node in 0..NODES {
+            for name in [account::MISSING, account::UNASKED] {
+                let of =
+                    |(known, what): &(&str, String)| *known == name && what.contains(&format!("node {node}"));
+                assert!(report.found.told.iter().any(of), "{name} of {node}: {report}");
+            }
+        }
     }
 }

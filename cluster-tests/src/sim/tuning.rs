@@ -18,6 +18,8 @@ pub struct Tuning {
     pub retention: Retention,
     /// The bytes of a segment.
     pub segment_bytes: u32,
+    /// How many times as long as in production a node waits between two looks.
+    pub leisure: u32,
     /// How often a leader says that it is there.
     pub heartbeat: Duration,
     /// After how long a silence a follower stands for election, at least,
@@ -40,6 +42,7 @@ impl Default for Tuning {
             max_ahead: Span::from_secs(5),
             retention,
             segment_bytes: 64 << 10,
+            leisure: 1,
             heartbeat: Duration::from_millis(50),
             election_min: Duration::from_millis(150),
             election_max: Duration::from_millis(300),

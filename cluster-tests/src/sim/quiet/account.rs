@@ -207,3 +207,6 @@ impl Line {
 fn told(habit: &Habit) -> String {
     format!("{} in {}", habit.rhythm.cron(), habit.zone.name)
 }
+
+#[cfg(test)]
+mod tests;

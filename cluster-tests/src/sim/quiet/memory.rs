@@ -53,3 +53,23 @@ pub(super) fn resident() -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(growth: u64) -> bool {
+        let mut memory = Memory::default();
+        (1..=60).for_each(|day| memory.sample(day, (200 << 20) + day * growth));
+        let mut found = Findings::default();
+        memory.judge(&mut found);
+        !found.is_clean()
+    }
+
+    #[test]
+    fn what_grows_by_half_a_mebibyte_a_day_is_found_and_what_wavers_is_not() {
+        assert!(found(1 << 19));
+        assert!(!found(1 << 18));
+        assert!(!found(0));
+    }
+}

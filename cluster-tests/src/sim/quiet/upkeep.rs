@@ -91,3 +91,37 @@ fn most_files(bytes: u64, days: u64, age_days: u64, tuning: &Tuning) -> u64 {
     let kept_days = (age_days + age_days.div_ceil(8) + 1).min(days.max(1));
     (bytes / days.max(1) * kept_days).div_ceil(u64::from(tuning.segment_bytes)) + 3
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tuning;
+    use super::*;
+
+    /// Sixty days of a megabyte each.
+    fn good() -> Kept {
+        Kept {
+            last: 900_000,
+            purged: 880_000,
+            images: 44,
+            rows: 900_000,
+            dropped: 800_000,
+            bytes: 60 << 20,
+            held: 7 << 20,
+            files: 8,
+        }
+    }
+
+    fn found(kept: Kept) -> Vec<&'static str> {
+        let (upkeep, mut found) = (Upkeep { kept, images: BTreeSet::new() }, Findings::default());
+        upkeep.judge(0, 60, &tuning(), &mut found);
+        found.told.iter().map(|(name, _)| *name).collect()
+    }
+
+    #[test]
+    fn what_is_not_compacted_is_found() {
+        assert_eq!(found(good()), [""; 0]);
+        assert_eq!(found(Kept { purged: 0, ..good() }), [PURGED]);
+        assert_eq!(found(Kept { dropped: 0, ..good() }), [DROPPED]);
+        assert_eq!(found(Kept { files: 60, ..good() }), [FILES]);
+    }
+}
