@@ -11,12 +11,12 @@ mod account;
 mod habit;
 mod memory;
 mod punctual;
+mod report;
 mod restart;
 mod team;
 mod upkeep;
 mod zones;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +42,7 @@ pub use account::Counted;
 use habit::Habit;
 use memory::Memory;
 use punctual::Punctual;
+pub use report::Report;
 pub use upkeep::Kept;
 use upkeep::Upkeep;
 
@@ -75,23 +76,6 @@ pub struct Order {
     pub days: u64,
     /// Schedules.
     pub schedules: usize,
-}
-
-/// What came of it.
-#[derive(Debug, Default, Clone)]
-pub struct Report {
-    /// What was found.
-    pub found: Findings,
-    /// Of each node: what its ledger holds,
-    pub counted: Vec<Counted>,
-    /// and what it has kept up.
-    pub kept: Vec<Kept>,
-    /// Requests that the receivers had.
-    pub sent: u64,
-    /// Zones whose hands were put meanwhile.
-    pub changes: Vec<&'static str>,
-    /// The resident size of this process: at the first sample that counts, at most, and at the end, in bytes.
-    pub memory: Option<[u64; 3]>,
 }
 
 /// Plays it; `hear` is given a line for each day.
@@ -332,73 +316,5 @@ fn head(host: &Host) -> Option<Head> {
     Some(host.running()?.consensus.ledger().head())
 }
 
-impl fmt::Display for Report {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((counted, kept)) = self.counted.first().zip(self.kept.first()) else { return Ok(()) };
-        writeln!(out, "hands were put in {}", self.changes.join(", "))?;
-        writeln!(
-            out,
-            "{} fired, {} sent, decided {} late at most",
-            counted.fired, self.sent, counted.latest
-        )?;
-        writeln!(
-            out,
-            "entry {}, purged to {}, {} images; {} rows, {} of them dropped; {} files, {} MiB, of the ledger at most",
-            kept.last,
-            kept.purged,
-            kept.images,
-            kept.rows,
-            kept.dropped,
-            kept.files,
-            kept.held >> 20
-        )?;
-        if let Some([first, most, last]) = self.memory {
-            let [first, most, last] = [first, most, last].map(|bytes| bytes >> 20);
-            let days = memory::SETTLES;
-            writeln!(out, "{first} MiB resident after {days} days, {most} at most since, {last} at the end")?;
-        }
-        for (name, what) in &self.found.told {
-            writeln!(out, "FOUND {name}: {what}")?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::habit::Rhythm;
-    use super::*;
-
-    fn order(days: u64) -> Order {
-        // The day before the hands are put forward in New York.
-        Order { seed: 1, begins: 7, days, schedules: 30 }
-    }
-
-    #[test]
-    fn two_quiet_days_across_a_change_of_clocks_are_whole() {
-        let report = play(&order(2), |_| ());
-        assert!(report.found.is_clean(), "{report}");
-        assert_eq!(report.changes, ["America/New_York"]);
-        assert!(report.counted[0].fired > 500, "{report}");
-        assert_eq!(report.counted[0].fired, report.sent);
-    }
-
-    #[test]
-    fn a_judge_that_expects_something_else_finds_it_on_every_node() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        let report = runtime.expect("a runtime").block_on(async {
-            let mut quiet = Quiet::begin(&order(1));
-            // The cluster is told of other minutes than the judge.
-            let told = quiet.team.iter_mut().find(|habit| habit.rhythm == Rhythm::Each(15));
-            told.expect("a team has one").rhythm = Rhythm::Hourly(7);
-            quiet.live(|_| ()).await
-        });
-        for node in 0..NODES {
-            for name in [account::MISSING, account::UNASKED] {
-                let of =
-                    |(known, what): &(&str, String)| *known == name && what.contains(&format!("node {node}"));
-                assert!(report.found.told.iter().any(of), "{name} of {node}: {report}");
-            }
-        }
-    }
-}
+mod tests;

@@ -4,9 +4,6 @@ use super::habit::{Habit, Rhythm};
 use super::zones::ZONES;
 use crate::seed::Dice;
 
-/// Of a hundred schedules so many are, in this order: every 15 minutes, hourly, daily, on workdays, weekly.
-pub(super) const SHARES: [(&str, u64); 5] =
-    [("every 15 minutes", 5), ("hourly", 15), ("daily", 50), ("on workdays", 15), ("weekly", 15)];
 /// Minutes of a day at which the hands are put somewhere: 02:30, 01:45, 23:30.
 const AWKWARD: [i64; 3] = [150, 105, 23 * 60 + 30];
 
@@ -15,7 +12,7 @@ pub(super) fn of(count: usize, dice: &mut Dice) -> Vec<Habit> {
     (0..count).map(|place| habit(place, dice)).collect()
 }
 
-/// The shares hold for every hundred, so that a small team has some of each.
+/// Of a hundred five are due every 15 minutes, 15 hourly, 50 daily, 15 on workdays and 15 weekly; of fewer about as many.
 fn habit(place: usize, dice: &mut Dice) -> Habit {
     // 37 and 100 have no common divisor.
     let share = place as u64 * 37 % 100;
