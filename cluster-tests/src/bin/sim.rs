@@ -69,6 +69,7 @@ fn quiet() -> ExitCode {
         begins: quiet::BEGINS,
         days: number_from_environment("DAYS", 60),
         schedules: number_from_environment("SCHEDULES", 1_000) as usize,
+        heartbeat: quiet::HEARTBEAT,
     };
     let began = Instant::now();
     let report = quiet::play(&order, |line| println!("{line}"));

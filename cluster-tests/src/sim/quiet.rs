@@ -10,6 +10,7 @@
 mod account;
 mod habit;
 mod memory;
+mod pace;
 mod punctual;
 mod report;
 mod restart;
@@ -22,8 +23,7 @@ use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
-use campanile::leader::Retention;
-use campanile_core::time::{Span, Timestamp};
+use campanile_core::time::Timestamp;
 use campanile_storage::ledger::Head;
 use tokio::sync::Notify;
 
@@ -33,7 +33,6 @@ use super::host::{Around, Host};
 use super::invariants::Findings;
 use super::net::Net;
 use super::trace::Trace;
-use super::tuning::Tuning;
 use super::world::folder;
 use crate::seed::Seed;
 
@@ -41,6 +40,7 @@ use account::Account;
 pub use account::Counted;
 use habit::Habit;
 use memory::Memory;
+pub use pace::HEARTBEAT;
 use punctual::Punctual;
 pub use report::Report;
 pub use upkeep::Kept;
@@ -76,6 +76,8 @@ pub struct Order {
     pub days: u64,
     /// Schedules.
     pub schedules: usize,
+    /// How often a leader says that it is there; everything else that repeats itself at rest follows from it (see [`HEARTBEAT`]).
+    pub heartbeat: Duration,
 }
 
 /// Plays it; `hear` is given a line for each day.
@@ -107,26 +109,6 @@ struct Quiet {
     _folder: tempfile::TempDir,
 }
 
-/// As in production, but that the ledger is kept for days and not for a month, and that nodes say less often that they
-/// are there: of sixty days, twenty heartbeats a second to each peer would be most.
-fn tuning() -> Tuning {
-    Tuning {
-        image_every: 20_000,
-        keep_entries: 5_000,
-        max_ahead: Span::from_secs(1),
-        retention: Retention {
-            age: Span::from_secs(5 * 24 * 3_600),
-            look_every: Duration::from_secs(60),
-            ..Retention::default()
-        },
-        segment_bytes: 1 << 20,
-        leisure: 40,
-        heartbeat: Duration::from_secs(5),
-        election_min: Duration::from_secs(15),
-        election_max: Duration::from_secs(30),
-    }
-}
-
 impl Quiet {
     fn begin(order: &Order) -> Self {
         let seed = Seed(order.seed);
@@ -143,7 +125,7 @@ impl Quiet {
                 exit: Arc::new(receivers.clone()),
                 trace: trace.clone(),
                 peers: Arc::clone(&peers),
-                tuning: tuning(),
+                tuning: pace::tuning(order.heartbeat),
                 stir: Arc::new(Notify::new()),
             };
             let data = folder.path().join(format!("machine-{place}"));
@@ -249,17 +231,21 @@ impl Quiet {
 
     fn verdict(mut self) -> Report {
         self.look();
-        let (now, days) = (self.time.now(), self.order.days);
+        let (now, days, tuning) = (self.time.now(), self.order.days, pace::tuning(self.order.heartbeat));
         let heads: Vec<Option<Head>> = self.hosts.iter().map(head).collect();
         if heads.iter().any(|head| head.is_none() || *head != heads[0]) {
             self.found.add(EQUAL, || format!("{heads:?}"));
         }
         for (node, upkeep) in self.upkeep.iter().enumerate() {
-            upkeep.judge(node, days, &tuning(), &mut self.found);
+            upkeep.judge(node, days, &tuning, &mut self.found);
         }
         self.memory.judge(&mut self.found);
+        let written = heads.iter().map(|head| head.map_or(0, |head| head.rows));
         let counted: Vec<Counted> = self.accounts.iter().map(Account::counted).collect();
-        for (account, counts) in self.accounts.into_iter().zip(&counted) {
+        for ((account, counts), written) in self.accounts.into_iter().zip(&counted).zip(written) {
+            if counts.rows != written {
+                self.found.add(account::READS, || format!("{} of {written} rows", counts.rows));
+            }
             judge_ends(&account, counts, self.order.schedules, &mut self.found);
             account.verdict(&mut self.found);
         }

@@ -26,24 +26,24 @@ pub struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((counted, kept)) = self.counted.first().zip(self.kept.first()) else { return Ok(()) };
+        let Some(counted) = self.counted.first() else { return Ok(()) };
         writeln!(out, "hands were put in {}", self.changes.join(", "))?;
         writeln!(
             out,
-            "{} fired, {} sent, decided {} late at most",
-            counted.fired, self.sent, counted.latest
+            "{} fired, {} sent, decided {} ms late at most",
+            counted.fired,
+            self.sent,
+            counted.latest.as_millis()
         )?;
-        writeln!(
-            out,
-            "entry {}, purged to {}, {} images; {} rows, {} of them dropped; {} files, {} MiB, of the ledger at most",
-            kept.last,
-            kept.purged,
-            kept.images,
-            kept.rows,
-            kept.dropped,
-            kept.files,
-            kept.held >> 20
-        )?;
+        for (node, (counted, kept)) in self.counted.iter().zip(&self.kept).enumerate() {
+            let mib = kept.held >> 20;
+            writeln!(
+                out,
+                "node {node}: entry {}, purged to {}, {} images; {} rows read, {} of them dropped since; at most {} files, \
+                 {mib} MiB, of the ledger",
+                kept.last, kept.purged, kept.images, counted.rows, kept.dropped, kept.files
+            )?;
+        }
         if let Some([first, most, last]) = self.memory {
             let [first, most, last] = [first, most, last].map(|bytes| bytes >> 20);
             let days = memory::SETTLES;

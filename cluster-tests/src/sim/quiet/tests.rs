@@ -5,8 +5,8 @@ use super::habit::Rhythm;
 use super::*;
 
 fn order(days: u64) -> Order {
-    // The day before the hands are put forward in New York.
-    Order { seed: 1, begins: 7, days, schedules: 30 }
+    // At a pace for a build without optimisation. The day before the hands are put forward in New York.
+    Order { seed: 1, begins: 7, days, schedules: 30, heartbeat: Duration::from_secs(10) }
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn most_files(bytes: u64, days: u64, age_days: u64, tuning: &Tuning) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tuning;
+    use super::super::pace::{HEARTBEAT, tuning};
     use super::*;
 
     /// Sixty days of a megabyte each.
@@ -113,7 +113,7 @@ mod tests {
 
     fn found(kept: Kept) -> Vec<&'static str> {
         let (upkeep, mut found) = (Upkeep { kept, images: BTreeSet::new() }, Findings::default());
-        upkeep.judge(0, 60, &tuning(), &mut found);
+        upkeep.judge(0, 60, &tuning(HEARTBEAT), &mut found);
         found.told.iter().map(|(name, _)| *name).collect()
     }
 
