@@ -50,7 +50,7 @@ use upkeep::Upkeep;
 const EQUAL: &str = "equal ledgers";
 const SERVES: &str = "every node serves";
 const PUT: &str = "every schedule is put";
-const SENT: &str = "every firing is sent once";
+const SENT: &str = "every firing is sent once, and not before its time";
 
 /// Nodes.
 const NODES: usize = 3;
@@ -116,7 +116,7 @@ impl Quiet {
         let time = TrueTime::begin(Timestamp::from_millis(zones::FROM + (order.begins * DAY * HOUR) as i64));
         let folder = folder();
         let net = Net::new(seed.dice("net"), trace.clone());
-        let receivers = Punctual::default();
+        let receivers = Punctual::new(time);
         let addresses: Vec<String> = (1..=NODES).map(|n| format!("machine-{n}:7400")).collect();
         let peers = Arc::new(addresses.clone());
         let hosts = addresses.iter().enumerate().map(|(place, address)| {
@@ -153,7 +153,7 @@ impl Quiet {
 
     async fn live(mut self, mut hear: impl FnMut(&str)) -> Report {
         self.hosts.iter().for_each(Host::start);
-        self.wait_for_office().await;
+        self.wait_for_all().await;
         self.put_all().await;
         let began = self.time.moment();
         for day in 1..=self.order.days {
@@ -183,8 +183,9 @@ impl Quiet {
         }
     }
 
-    async fn wait_for_office(&self) {
-        while !self.hosts.iter().any(holds_office) {
+    async fn wait_for_all(&self) {
+        let serves = |host: &Host| host.running().is_some();
+        while !(self.hosts.iter().all(serves) && self.hosts.iter().any(holds_office)) {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
@@ -249,9 +250,9 @@ impl Quiet {
             judge_ends(&account, counts, self.order.schedules, &mut self.found);
             account.verdict(&mut self.found);
         }
-        let (sent, begun) = (self.receivers.had(), counted[0].begun);
-        if sent != begun {
-            self.found.add(SENT, || format!("{begun} attempts began, and the receivers had {sent}"));
+        let (seen, begun) = (self.receivers.seen(), counted[0].begun);
+        if seen.had != begun || seen.early > 0 {
+            self.found.add(SENT, || format!("{begun} attempts began, and the receivers: {seen:?}"));
         }
         self.hosts.iter().for_each(Host::kill);
         let put = zones::ZONES.iter().filter(|zone| zone.changes_between(self.time.base, now));
@@ -259,7 +260,8 @@ impl Quiet {
             found: self.found,
             counted,
             kept: self.upkeep.iter().map(Upkeep::kept).collect(),
-            sent,
+            sent: seen.had,
+            latest: seen.latest,
             changes: put.map(|zone| zone.name).collect(),
             memory: self.memory.counted(),
         }

@@ -51,6 +51,8 @@ pub(super) struct Account {
     names: BTreeMap<String, usize>,
     lines: BTreeMap<Uid, Line>,
     read_to: Option<Position>,
+    /// True time when it was last read: what comes later is of later.
+    read_at: Timestamp,
     verifier: Verifier,
     counted: Counted,
 }
@@ -70,6 +72,7 @@ impl Account {
             names: names.zip(0..).collect(),
             lines: BTreeMap::new(),
             read_to: None,
+            read_at: Timestamp::EPOCH,
             verifier: Verifier::new(Scope::default()),
             counted: Counted::default(),
         }
@@ -92,7 +95,10 @@ impl Account {
                 Ok(page) => page,
                 Err(trouble) => return found.add(READS, || format!("node {}: {trouble}", self.node)),
             };
-            let Some(last) = page.last() else { break };
+            let Some(last) = page.last() else {
+                self.read_at = now;
+                return;
+            };
             // Retention must not drop what nobody has read: it keeps days, and this reads every hour.
             self.read_to = Some(last.position);
             for row in &page {
@@ -111,8 +117,18 @@ impl Account {
         if row.at > now {
             found.add(EARLY, || format!("node {}: {at:?} is of {:?}, and it is {now:?}", self.node, row.at));
         }
+        if row.at + LATEST < self.read_at {
+            let since = self.read_at;
+            found.add(LATE, || {
+                format!("node {}: {at:?} is of {:?}, and new since {since:?}", self.node, row.at)
+            });
+        }
         match &row.event {
-            Event::Defined { uid, name, mark, .. } => self.begin(*uid, name.as_str(), *mark, found),
+            Event::Defined { uid, name, mark, .. } => {
+                // Who is defined searches from there on: not from later.
+                let from = (*mark).min(row.at);
+                self.begin(*uid, name.as_str(), from, found);
+            }
             Event::Fired { firing, kind: Kind::Scheduled, .. } => self.fired(*firing, row.at, found),
             Event::Begun { .. } => self.counted.begun += 1,
             Event::Settled { outcome: Outcome::End { state: EndState::Succeeded, .. }, .. } => {
@@ -131,11 +147,11 @@ impl Account {
         }
     }
 
-    fn begin(&mut self, uid: Uid, name: &str, mark: Timestamp, found: &mut Findings) {
+    fn begin(&mut self, uid: Uid, name: &str, from: Timestamp, found: &mut Findings) {
         let Some(habit) = self.names.get(name).copied() else {
             return found.add(UNASKED, || format!("node {}: a schedule {name}", self.node));
         };
-        let next = self.habits[habit].after(mark);
+        let next = self.habits[habit].after(from);
         if self.lines.insert(uid, Line { habit, next }).is_some() {
             found.add(UNASKED, || format!("node {}: {name} is defined again", self.node));
         }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use campanile_core::time::Span;
+
 use super::account::Counted;
 use super::memory;
 use super::upkeep::Kept;
@@ -18,6 +20,8 @@ pub struct Report {
     pub kept: Vec<Kept>,
     /// Requests that the receivers had.
     pub sent: u64,
+    /// How long after its nominal the latest of them came.
+    pub latest: Span,
     /// Zones whose hands were put meanwhile.
     pub changes: Vec<&'static str>,
     /// The resident size of this process: at the first sample that counts, at most, and at the end, in bytes.
@@ -30,10 +34,11 @@ impl fmt::Display for Report {
         writeln!(out, "hands were put in {}", self.changes.join(", "))?;
         writeln!(
             out,
-            "{} fired, {} sent, decided {} ms late at most",
+            "{} fired, {} sent; decided {} ms and sent {} ms after its nominal at most",
             counted.fired,
             self.sent,
-            counted.latest.as_millis()
+            counted.latest.as_millis(),
+            self.latest.as_millis()
         )?;
         for (node, (counted, kept)) in self.counted.iter().zip(&self.kept).enumerate() {
             let mib = kept.held >> 20;
