@@ -6,7 +6,7 @@ use super::*;
 
 fn order(days: u64) -> Order {
     // At a pace for a build without optimisation. The day before the hands are put forward in New York.
-    Order { seed: 1, begins: 7, days, schedules: 30, heartbeat: Duration::from_secs(10) }
+    Order { seed: 1, begins: 7, days, schedules: 30, heartbeat: Duration::from_secs(60) }
 }
 
 #[test]

@@ -101,7 +101,7 @@ mod tests {
     fn good() -> Kept {
         Kept {
             last: 900_000,
-            purged: 880_000,
+            purged: 894_000,
             images: 44,
             rows: 900_000,
             dropped: 800_000,

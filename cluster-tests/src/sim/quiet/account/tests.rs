@@ -20,7 +20,7 @@ fn habit() -> Habit {
 }
 
 fn begin() -> Timestamp {
-    Timestamp::from_millis(FROM + 26 * 24 * 60 * MINUTE)
+    Timestamp::from_millis(FROM + 27 * 24 * 60 * MINUTE)
 }
 
 fn due(nth: usize) -> Timestamp {
