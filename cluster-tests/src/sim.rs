@@ -15,6 +15,7 @@ pub mod lasting;
 pub mod mutants;
 pub mod net;
 pub mod plan;
+pub mod quiet;
 pub mod receivers;
 pub mod shrink;
 pub mod story;

@@ -164,7 +164,7 @@ impl Dispatcher {
 
     /// Looks at the cluster now and then, to know whose work is whose.
     fn look_around(&mut self) {
-        if self.seen_at.elapsed() >= PICTURE {
+        if self.seen_at.elapsed() >= runtime::between_looks(PICTURE) {
             self.shares = Shares::of(&self.tools.quorum.status(), self.tools.quorum.leads());
             self.seen_at = Instant::now();
             self.ahead = Span::ZERO;
@@ -263,8 +263,8 @@ impl Dispatcher {
 fn nap(next: Option<Timestamp>, now: Timestamp, clock: &Clock, ahead: Span) -> Duration {
     match next {
         Some(at) if at <= now => OTHERS,
-        Some(at) => clock.until(at + ahead).min(SLICE),
-        None => SLICE,
+        Some(at) => clock.until(at + ahead).min(runtime::between_looks(SLICE)),
+        None => runtime::between_looks(SLICE),
     }
 }
 

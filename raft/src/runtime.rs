@@ -100,6 +100,14 @@ impl<T> Future for Blocking<T> {
     }
 }
 
+/// How long to wait before one looks again at what nobody tells: a clock that was set, a disk that hangs, a peer that is
+/// gone. As long as that; in a simulated process so many times as long as it has leisure. Whatever is due or applied wakes
+/// without a look and is never waited for by this.
+#[must_use]
+pub fn between_looks(wait: Duration) -> Duration {
+    Process::current().map_or(wait, |process| wait * process.leisure())
+}
+
 impl AsyncRuntime for Runtime {
     type JoinError = JoinError;
     type JoinHandle<T: OptionalSend + 'static> = JoinHandle<T>;

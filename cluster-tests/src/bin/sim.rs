@@ -3,17 +3,19 @@
 //! `SEED`, `SEEDS`, `MINUTES`, `THREADS`, `KINDS` (names of faults, with commas between), `TRACE=1` (all events), `SHRINK`
 //! (how many runs a finding may be cut down in; 0: none), `PLAN` (faults as they are printed, instead
 //! of the seed's), `PATIENCE` (real seconds for one world),
+//! `QUIET=1` with `DAYS` and `SCHEDULES`: months of a quiet cluster instead.
 //! `MUTANT` (in a build with that feature: one of its planted bugs; ends with the first finding).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a report belongs on its terminal")]
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use campanile_cluster_tests::seed::number_from_environment;
 use campanile_cluster_tests::sim::fault::Kind;
 use campanile_cluster_tests::sim::mutants::{VARIABLE, asked_for};
 use campanile_cluster_tests::sim::plan::Plan;
+use campanile_cluster_tests::sim::quiet;
 use campanile_cluster_tests::sim::shrink::shrink;
 use campanile_cluster_tests::sim::sweep::{Played, Sweep, tried};
 
@@ -21,6 +23,9 @@ use campanile_cluster_tests::sim::sweep::{Played, Sweep, tried};
 const SHRUNK: usize = 3;
 
 fn main() -> ExitCode {
+    if number_from_environment("QUIET", 0) > 0 {
+        return quiet();
+    }
     let kinds = match std::env::var("KINDS").map(|names| Kind::named(&names)) {
         Err(_) => Kind::ALL.to_vec(),
         Ok(Ok(kinds)) => kinds,
@@ -67,6 +72,22 @@ fn main() -> ExitCode {
     }
     print!("{}", summary.text());
     if summary.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn quiet() -> ExitCode {
+    let order = quiet::Order {
+        seed: number_from_environment("SEED", 1),
+        begins: quiet::BEGINS,
+        days: number_from_environment("DAYS", 60),
+        schedules: number_from_environment("SCHEDULES", 1_000) as usize,
+        heartbeat: quiet::HEARTBEAT,
+    };
+    let began = Instant::now();
+    let report = quiet::play(&order, |line| println!("{line}"));
+    print!("{report}");
+    let took = began.elapsed().as_secs_f64();
+    println!("{} virtual days of {} schedules in {took:.0} s", order.days, order.schedules);
+    if report.found.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn cut_down(played: &Played, runs: usize) {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use campanile::clock::Clock;
 use campanile::clock::guard::Guard;
 use campanile::dispatch::egress::{Egress, Rules};
+use campanile::dispatch::exit::Exit;
 use campanile::dispatch::{Limits, webhook};
 use campanile::http::Front;
 use campanile::run::life::{self, Life, Setting};
@@ -27,7 +28,6 @@ use tokio::sync::Notify;
 use super::clock::MachineClock;
 use super::disk::Disk;
 use super::net::Net;
-use super::receivers::Receivers;
 use super::trace::Trace;
 use super::tuning::Tuning;
 use crate::seed::Dice;
@@ -37,8 +37,8 @@ use crate::seed::Dice;
 pub struct Around {
     /// The network.
     pub net: Net,
-    /// The receivers.
-    pub receivers: Receivers,
+    /// The way to the receivers.
+    pub exit: Arc<dyn Exit>,
     /// The trace.
     pub trace: Trace,
     /// The peer addresses of the founders and of everybody who may join.
@@ -198,7 +198,7 @@ impl Host {
             return;
         }
         let seed = self.0.dice.lock().unwrap_or_else(PoisonError::into_inner).roll();
-        let process = Process::seeded(seed);
+        let process = Process::seeded(seed).at_leisure(self.0.around.tuning.leisure);
         stand.starts += 1;
         stand.process = Some(process.clone());
         drop(stand);
@@ -338,7 +338,7 @@ impl Host {
             retention: self.0.around.tuning.retention,
             limits: Limits { in_flight: 256, per_host: 64 },
             egress: Arc::new(Egress::new(Rules::default(), nobody)),
-            sender: webhook::Sender::by(self.0.around.receivers.exit()),
+            sender: webhook::Sender::by(Arc::clone(&self.0.around.exit)),
             records,
             knock: self.0.around.net.knock(&self.0.address),
             gate: None,
@@ -358,6 +358,9 @@ impl Host {
             tz_data: campanile_core::cron::tzdb_version(),
             image_every_entries: around.tuning.image_every,
             keep_entries: around.tuning.keep_entries,
+            heartbeat: around.tuning.heartbeat,
+            election_min: around.tuning.election_min,
+            election_max: around.tuning.election_max,
             ledger: LedgerOptions { segment_bytes: around.tuning.segment_bytes, upkeep: Upkeep::Inline },
             open_log: self.0.disk.opener(),
             start_log: self.0.disk.starter(),

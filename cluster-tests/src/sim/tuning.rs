@@ -1,5 +1,7 @@
 //! How the nodes of a world are set: otherwise than in production where a world lasts minutes, or months.
 
+use std::time::Duration;
+
 use campanile::leader::Retention;
 use campanile_core::time::Span;
 
@@ -16,6 +18,14 @@ pub struct Tuning {
     pub retention: Retention,
     /// The bytes of a segment.
     pub segment_bytes: u32,
+    /// How many times as long as in production a node waits between two looks.
+    pub leisure: u32,
+    /// How often a leader says that it is there.
+    pub heartbeat: Duration,
+    /// After how long a silence a follower stands for election, at least,
+    pub election_min: Duration,
+    /// and at most.
+    pub election_max: Duration,
 }
 
 impl Default for Tuning {
@@ -32,6 +42,10 @@ impl Default for Tuning {
             max_ahead: Span::from_secs(5),
             retention,
             segment_bytes: 64 << 10,
+            leisure: 1,
+            heartbeat: Duration::from_millis(50),
+            election_min: Duration::from_millis(150),
+            election_max: Duration::from_millis(300),
         }
     }
 }

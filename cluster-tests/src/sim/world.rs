@@ -153,7 +153,7 @@ impl World {
             }
             let around = Around {
                 net: net.clone(),
-                receivers: receivers.clone(),
+                exit: receivers.exit(),
                 trace: trace.clone(),
                 peers: Arc::new(peers),
                 tuning: Tuning::default(),
@@ -302,7 +302,7 @@ impl World {
 }
 
 /// In memory where the machine has a directory that is.
-fn folder() -> tempfile::TempDir {
+pub(super) fn folder() -> tempfile::TempDir {
     let memory = std::path::Path::new("/dev/shm");
     let made = match memory.is_dir() {
         true => tempfile::Builder::new().prefix("campanile-sim").tempdir_in(memory),

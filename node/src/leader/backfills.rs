@@ -143,7 +143,8 @@ impl<O: Office> Backfills<O> {
 
     /// Sleeps until the next may go on; an apply may have brought an earlier one.
     async fn sleep(&self, view: &Machine) {
-        let nap = query::next_backfill(view).map_or(SLICE, |at| self.clock.until(at).min(SLICE));
+        let slice = runtime::between_looks(SLICE);
+        let nap = query::next_backfill(view).map_or(slice, |at| self.clock.until(at).min(slice));
         tokio::select! {
             biased;
             () = self.office.applied_beyond(view.applied()) => {}

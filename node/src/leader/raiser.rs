@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use campanile_core::command::Body;
 use campanile_core::machine::Machine;
+use campanile_raft::runtime;
 
 use super::duty::Duty;
 use super::office::Office;
@@ -47,7 +48,7 @@ impl<O: Office> Raiser<O> {
 impl<O: Office> Duty for Raiser<O> {
     async fn turn(&mut self) {
         self.look().await;
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(runtime::between_looks(LOOK_EVERY)).await;
     }
 }
 

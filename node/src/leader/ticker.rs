@@ -16,6 +16,7 @@ use campanile_core::plan::{Options, Planner};
 use campanile_core::query;
 use campanile_core::reply::{Reply, Ticked};
 use campanile_core::time::Timestamp;
+use campanile_raft::runtime;
 
 use super::duty::Duty;
 use super::office::{NoReply, Office};
@@ -129,7 +130,8 @@ impl<O: Office> Ticker<O> {
     /// already and was not planned at `now` waits for something else than time.
     async fn sleep(&self, view: &Machine, now: Timestamp) {
         let next = query::next_due(view).filter(|at| *at > now);
-        let nap = next.map_or(SLICE, |at| self.clock.until(at).min(SLICE));
+        let slice = runtime::between_looks(SLICE);
+        let nap = next.map_or(slice, |at| self.clock.until(at).min(slice));
         tokio::select! {
             biased;
             () = self.office.applied_beyond(view.applied()) => {}

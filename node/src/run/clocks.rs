@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-use campanile_raft::{Consensus, StampBound};
+use campanile_raft::{Consensus, StampBound, runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::quorum::Cluster;
@@ -69,7 +69,7 @@ impl Clocks {
             Watch { clocks: self, cluster, said: Said::default(), resign: Resign::default(), heard: None };
         let looking = async {
             loop {
-                tokio::time::sleep(LOOK_EVERY).await;
+                tokio::time::sleep(runtime::between_looks(LOOK_EVERY)).await;
                 watch.look().await;
             }
         };
@@ -99,7 +99,7 @@ struct Said {
 impl Watch {
     async fn look(&mut self) {
         let leads = self.cluster.leads();
-        if !leads && self.heard.is_none_or(|heard| heard.elapsed() >= HEAR_EVERY) {
+        if !leads && self.heard.is_none_or(|heard| heard.elapsed() >= runtime::between_looks(HEAR_EVERY)) {
             self.heard = Some(Instant::now());
             self.clocks.consensus.hear_peers(HEAR_WITHIN).await;
         }

@@ -30,6 +30,8 @@ struct Inner {
     /// Those who were to be polled while it was frozen; `None` while it is not.
     frozen: Option<Vec<Waker>>,
     panic: Option<String>,
+    /// How many times as long as others it waits between two looks.
+    leisure: u32,
 }
 
 impl std::fmt::Debug for Process {
@@ -43,8 +45,21 @@ impl Process {
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
         let random = StdRng::seed_from_u64(seed);
-        let inner = Inner { random, tasks: Vec::new(), room: 64, dead: false, frozen: None, panic: None };
+        let inner =
+            Inner { random, tasks: Vec::new(), room: 64, dead: false, frozen: None, panic: None, leisure: 1 };
         Self(Arc::new(Mutex::new(inner)))
+    }
+
+    /// From here on it waits so many times as long between two looks ([`super::between_looks`]): for worlds of months, which
+    /// would be nothing but looks.
+    #[must_use]
+    pub fn at_leisure(self, times: u32) -> Self {
+        self.lock().leisure = times;
+        self
+    }
+
+    pub(super) fn leisure(&self) -> u32 {
+        self.lock().leisure
     }
 
     /// Whose task is polled on this thread.
@@ -201,7 +216,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
-    use super::super::{fill, spawn};
+    use super::super::{between_looks, fill, spawn};
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -249,6 +264,14 @@ mod tests {
         };
         assert_eq!(bytes(7), bytes(7));
         assert_ne!(bytes(7), bytes(8));
+    }
+
+    #[test]
+    fn a_process_at_leisure_looks_less_often_and_a_real_node_as_often_as_it_says() {
+        let look = || between_looks(Duration::from_millis(250));
+        assert_eq!(look(), Duration::from_millis(250));
+        assert_eq!(Process::seeded(1).run(look), Duration::from_millis(250));
+        assert_eq!(Process::seeded(1).at_leisure(40).run(look), Duration::from_secs(10));
     }
 
     #[tokio::test]

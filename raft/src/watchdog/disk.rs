@@ -15,6 +15,7 @@ use campanile_storage::log::{Log, LogStats};
 use super::{Alarms, LOOK_EVERY, Lasting, Limits};
 use crate::consensus::{Consensus, Inner};
 use crate::fatal::Fatal;
+use crate::runtime::between_looks;
 
 /// How long openraft may take to accept that the leadership is to be given away.
 const ASKING: Duration = Duration::from_secs(1);
@@ -92,7 +93,7 @@ where
 {
     let (mut disk, mut given) = (Disk::new(limits), false);
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(between_looks(LOOK_EVERY)).await;
         let standing = disk.look(&log.stats(), Instant::now());
         let hangs = standing != Standing::Works;
         if alarms.note_disk(hangs) {

@@ -16,6 +16,7 @@ use openraft::async_runtime::{Instant as _, WatchReceiver};
 use super::disk::Writes;
 use super::{LOOK_EVERY, Lasting};
 use crate::consensus::{Inner, peers};
+use crate::runtime::between_looks;
 
 /// A process whose consensus has not worked since its start waits so many times longer: starting anew has just not helped.
 const UNPROVEN: u32 = 10;
@@ -112,7 +113,7 @@ pub(crate) async fn serve(inner: Weak<Inner>) {
     let Some(leases) = limits.quorum_leases else { return };
     let (mut quorum, mut writes) = (Quorum::new(lease * leases), Writes::default());
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(between_looks(LOOK_EVERY)).await;
         let Some(inner) = inner.upgrade() else { return };
         let sight = look(&inner, &mut writes).await;
         if let Some(lasted) = quorum.look(sight, Instant::now()) {
