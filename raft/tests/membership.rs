@@ -265,7 +265,10 @@ async fn nobody_is_removed_without_whom_the_others_could_not_commit_that() {
     };
     poll(|| async { silent().then_some(()) }).await;
     let refused = within(cluster.nodes[&leader].remove_node(out_id)).await;
-    assert!(matches!(&refused, Err(MembershipError::Failed(why)) if why.contains("no majority")), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(MembershipError::Failed(why)) if why.contains("no majority")),
+        "{refused:?}"
+    );
     rows(&cluster, 3).await;
     // The dead one can go, and what is left goes on.
     within(cluster.nodes[&leader].remove_node(dead_id)).await.unwrap();

@@ -5,49 +5,32 @@
 //!   kill, power cut, freeze: the process, at once         fatal: the process ends by itself, and is started again
 //! ```
 
+mod around;
+mod known;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use campanile::clock::Clock;
 use campanile::clock::guard::Guard;
 use campanile::dispatch::egress::{Egress, Rules};
-use campanile::dispatch::exit::Exit;
 use campanile::dispatch::{Limits, webhook};
 use campanile::http::Front;
 use campanile::run::life::{self, Life, Setting};
 use campanile::service::records::{Asked, Records, history_keys};
 use campanile_core::format::FormatLevel;
-use campanile_core::id::{LogIndex, NodeId};
+use campanile_core::id::LogIndex;
 use campanile_core::plan;
 use campanile_raft::runtime::{Process, watch};
 use campanile_raft::{Consensus, Options};
 use campanile_storage::ledger::{Options as LedgerOptions, Upkeep};
 
-use tokio::sync::Notify;
-
+pub use self::around::Around;
+use self::known::Known;
+pub(super) use self::known::can_miss_disk;
 use super::clock::MachineClock;
 use super::disk::Disk;
-use super::net::Net;
-use super::trace::Trace;
-use super::tuning::Tuning;
 use crate::seed::Dice;
-
-/// What every machine of a world shares.
-#[derive(Clone)]
-pub struct Around {
-    /// The network.
-    pub net: Net,
-    /// The way to the receivers.
-    pub exit: Arc<dyn Exit>,
-    /// The trace.
-    pub trace: Trace,
-    /// The peer addresses of the founders and of everybody who may join.
-    pub peers: Arc<Vec<String>>,
-    /// How the nodes are set.
-    pub tuning: Tuning,
-    /// Rung whenever a node has applied something.
-    pub stir: Arc<Notify>,
-}
 
 /// A machine. Clones are the same one.
 #[derive(Clone)]
@@ -80,21 +63,6 @@ struct Stand {
     given_up: bool,
     /// The newest format level that its program reads, if not this program's.
     speaks: Option<FormatLevel>,
-}
-
-/// Whose disk a machine has, and which sets of voters its log names.
-#[derive(Debug, Clone)]
-pub struct Known {
-    /// Whose.
-    pub node: NodeId,
-    /// Of each of them a majority is needed.
-    pub voters: Vec<Vec<NodeId>>,
-}
-
-impl Known {
-    fn of(running: &Running) -> Self {
-        Self { node: running.consensus.node(), voters: running.consensus.status().voters }
-    }
 }
 
 /// A node that serves.
@@ -155,8 +123,7 @@ impl Host {
     }
 
     /// What its disk holds, as its node says or last said; nothing once it was wiped.
-    #[must_use]
-    pub fn known(&self) -> Option<Known> {
+    fn known(&self) -> Option<Known> {
         let now = self.running().as_ref().map(Known::of);
         now.or_else(|| self.stand().known.clone())
     }

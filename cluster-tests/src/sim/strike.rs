@@ -7,7 +7,7 @@ use campanile_core::format::FormatLevel;
 use campanile_core::id::NodeId;
 
 use super::fault::{Fault, Kind, Whom};
-use super::host::Host;
+use super::host::{Host, can_miss_disk};
 use super::net::{Net, Weather};
 use super::trace::Trace;
 use crate::seed::Dice;
@@ -33,7 +33,7 @@ impl Hand {
     /// One fault from its beginning to its end.
     pub async fn strike(self, fault: Fault) {
         let Some(host) = self.resolve(fault.whom) else { return };
-        if !fault.kind.is_possible() || fault.kind == Kind::Replace && !self.can_miss_disk(&host) {
+        if !fault.kind.is_possible() || fault.kind == Kind::Replace && !can_miss_disk(&self.hosts, &host) {
             return;
         }
         self.trace.note("fault", &[host.place() as u64, fault.lasts], || format!("{fault}"));
@@ -109,25 +109,6 @@ impl Hand {
             Whom::Leader => self.leader(),
             Whom::Place(place) => self.hosts.get(place).cloned(),
         }
-    }
-
-    /// Whether a majority of the voters keeps its disk when this one is wiped. A cluster outlives the loss of fewer alone: what
-    /// was committed is on a majority of disks, and only somebody who knows nothing of the others takes away the next one.
-    fn can_miss_disk(&self, host: &Host) -> bool {
-        let others = self.hosts.iter().filter(|other| other.place() != host.place());
-        let kept: Vec<NodeId> = others.filter_map(Host::known).map(|known| known.node).collect();
-        let in_office = self.hosts.iter().filter_map(Host::running).filter_map(|running| {
-            let term = running.consensus.offices().borrow().as_ref()?.term();
-            Some((term, running.consensus.status().voters))
-        });
-        let sets = match in_office.max_by_key(|(term, _)| *term) {
-            Some((_, voters)) => voters,
-            // Nobody knows for certain: whatever any log names.
-            None => self.hosts.iter().filter_map(Host::known).flat_map(|known| known.voters).collect(),
-        };
-        let keeps =
-            |set: &Vec<NodeId>| 2 * set.iter().filter(|voter| kept.contains(voter)).count() > set.len();
-        sets.iter().all(keeps)
     }
 
     fn start_all(&self) {
@@ -210,7 +191,7 @@ impl Hand {
         let Some(leader) = self.leader() else { return };
         match self.hosts.iter().find(|host| host.starts() == 0) {
             Some(newcomer) => newcomer.start(),
-            None if host.place() == leader.place() || !self.can_miss_disk(host) => return,
+            None if host.place() == leader.place() || !can_miss_disk(&self.hosts, host) => return,
             None => {
                 host.replace().await;
                 host.start();
