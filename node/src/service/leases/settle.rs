@@ -97,14 +97,16 @@ impl Service {
         Ok(told.begun.map_or(DEFAULT_TTL, |begun| begun.until.since(begun.begun_at)))
     }
 
-    /// The answer that the same outcome of the same attempt got before.
+    /// The answer that the same outcome of the same attempt got before. Looked up behind a barrier: what was proposed here and
+    /// refused may have been settled by an entry that this node has not applied yet.
     async fn settled_before(
-        &self,
+        self: &Arc<Self>,
         lease: LeaseRef,
         verdict: Verdict,
         refused: Refused,
     ) -> Result<Settled, Problem> {
-        let told = self.records.attempt(self.quorum.view(), lease.firing, lease.attempt).await?;
+        let view = self.read(Consistency::Linearizable).await?;
+        let told = self.records.attempt(view, lease.firing, lease.attempt).await?;
         let by_worker = told.begun.is_none_or(|begun| matches!(begun.holder, Holder::Worker(_)));
         match told.settled {
             Some((Some(said), outcome)) if by_worker && is_same(said.verdict, verdict) => {
