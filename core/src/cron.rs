@@ -65,6 +65,7 @@ mod cache;
 pub use cache::{CronCache, DEFAULT_CAPACITY};
 pub use lint::CronWarning;
 pub(crate) use seconds::SecondSet;
+pub(crate) use zone::unknown as unknown_zone;
 pub use zone::{instant_text, known_zone, local_text, parse_instant, tzdb_version};
 
 use parsed::Parsed;

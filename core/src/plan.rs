@@ -9,6 +9,7 @@ mod catch_up;
 mod chain;
 mod jitter;
 mod mark;
+mod options;
 #[cfg(any(feature = "plant-duplicates", feature = "mutants"))]
 mod plant;
 mod refresh;
@@ -32,6 +33,7 @@ use crate::time::{Span, Timestamp};
 
 pub use backfill::{Counts, Past};
 pub use mark::{MarkCounts, REWIND_MAX_LIVE};
+pub use options::Options;
 pub use refusal::Refusal;
 pub use rerun::Instead;
 pub use set::WantedSet;
@@ -39,23 +41,6 @@ pub use write::{PauseUntil, ResumeFrom, Wanted};
 
 /// Ended leases take at most this part of a tick: schedules that fill every tick must not keep them from ending.
 const LEASE_SHARE: usize = 8;
-
-/// Settings of the cluster that planning depends on. They travel in no command: their consequences do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
-    /// Instants younger than this are never missed: what tells a failover from an outage.
-    pub failover_grace: Span,
-    /// At most so many missed instants of one schedule fire at once; the older ones are skipped `limit`.
-    pub max_catch_up: usize,
-    /// At most so many instants in one Tick, so that an entry stays small.
-    pub instants_per_tick: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { failover_grace: Span::from_secs(30), max_catch_up: 1_000, instants_per_tick: 3_000 }
-    }
-}
 
 /// Plans commands. Keeps parsed patterns, and nothing that matters.
 #[derive(Debug)]
@@ -236,6 +221,7 @@ impl Planner {
     /// # Errors
     /// The first spec that cannot be evaluated.
     pub fn series(&mut self, state: &State, definition: &Definition) -> Result<Series, BadSpec> {
+        self.options.know_zones_of(definition)?;
         Series::of(definition, state, &mut self.texts)
     }
 
@@ -304,55 +290,4 @@ fn parked(schedule: &Schedule, rules_at: LogIndex, reason: String) -> Decision {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::command::{Body, Command, Condition, LeaderEpoch, Request};
-    use crate::definition::{ScheduleName, Target, Webhook};
-    use crate::id::{Epoch, NodeId, Term};
-    use crate::machine::Machine;
-    use crate::spec::Spec;
-
-    fn commit(machine: &mut Machine, at: Timestamp, body: Body) {
-        let index = LogIndex(machine.applied().0 + 1);
-        machine.apply(index, &Command { at, epoch: machine.epoch(), body });
-    }
-
-    fn definition() -> Arc<Definition> {
-        let webhook = Webhook { timeout: Span::from_secs(1), ..Webhook::new("http://receiver") };
-        let every = Spec::Every { every: Span::from_secs(10), anchor: Timestamp::EPOCH };
-        Arc::new(Definition::new(vec![every], Target::Webhook(Box::new(webhook))))
-    }
-
-    #[test]
-    fn a_panic_while_planning_one_schedule_parks_it_and_no_other() {
-        let at = Timestamp::from_millis;
-        let (mut machine, mut planner) = (Machine::default(), Planner::new(Options::default()));
-        let take = LeaderEpoch {
-            node: NodeId(1),
-            incarnation: 1,
-            term: Term(1),
-            ledger: None,
-            leaderless_since: None,
-        };
-        commit(&mut machine, at(0), Body::LeaderEpoch(take));
-        assert_eq!(machine.epoch(), Epoch(1));
-        let names = ["a", "poison", "z"].map(|name| ScheduleName::parse(name).expect("a name"));
-        for name in &names {
-            let request = Request { by: "ann".into(), key: None };
-            let wanted = Wanted { name: name.clone(), condition: Condition::None, request };
-            let body = planner.put(&machine, at(0), wanted, definition()).expect("it can be evaluated");
-            commit(&mut machine, at(0), body);
-        }
-        planner.poison = machine.named(&names[1]).map(|schedule| schedule.uid);
-        for now in [at(10_000), at(20_000)] {
-            while let Some(tick) = planner.tick(&machine, now) {
-                commit(&mut machine, now, Body::Tick(tick));
-            }
-        }
-        let [a, poison, z] = names.map(|name| machine.named(&name).expect("it exists").clone());
-        assert_eq!((a.fired, z.fired, poison.fired), (2, 2, 0));
-        assert_eq!(poison.state, ScheduleState::Parked { reason: "planning it panicked".into() });
-    }
-}
+mod tests;

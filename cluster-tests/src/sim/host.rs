@@ -30,6 +30,7 @@ use self::known::Known;
 pub(super) use self::known::can_miss_disk;
 use super::clock::MachineClock;
 use super::disk::Disk;
+use super::tuning::NEW_ZONE;
 use crate::seed::Dice;
 
 /// A machine. Clones are the same one.
@@ -211,6 +212,11 @@ impl Host {
         self.stand().speaks = Some(level);
     }
 
+    /// What the tz data of an older program lack.
+    fn lacks_zone(&self) -> Option<&'static str> {
+        self.stand().speaks.filter(|level| *level < FormatLevel::NEWEST).map(|_| NEW_ZONE)
+    }
+
     /// The process stands still.
     pub fn freeze(&self) {
         let mut stand = self.stand();
@@ -301,7 +307,7 @@ impl Host {
             cluster: "simulated".into(),
             clock,
             guard,
-            plan: plan::Options::default(),
+            plan: plan::Options { lacks_zone: self.lacks_zone(), ..plan::Options::default() },
             retention: self.0.around.tuning.retention,
             limits: Limits { in_flight: 256, per_host: 64 },
             egress: Arc::new(Egress::new(Rules::default(), nobody)),

@@ -5,6 +5,9 @@ use std::time::Duration;
 use campanile::leader::Retention;
 use campanile_core::time::Span;
 
+/// A zone that came with tz data 2025b; a program of the version before lacks it.
+pub const NEW_ZONE: &str = "America/Coyhaique";
+
 /// See the head of the file.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {

@@ -68,15 +68,20 @@ pub(crate) struct Zone {
     zone: TimeZone,
 }
 
+/// The error that no zone has this name.
+pub(crate) fn unknown(name: &str) -> CronError {
+    CronError {
+        kind: CronErrorKind::Zone,
+        column: None,
+        detail: format!("unknown time zone `{}`", name.escape_debug()),
+        hint: suggest::instead_of(name),
+    }
+}
+
 impl Zone {
     /// The zone of this name.
     pub(crate) fn named(name: &str) -> Result<Self, CronError> {
-        find(name).map(|zone| Self { zone }).ok_or_else(|| CronError {
-            kind: CronErrorKind::Zone,
-            column: None,
-            detail: format!("unknown time zone `{}`", name.escape_debug()),
-            hint: suggest::instead_of(name),
-        })
+        find(name).map(|zone| Self { zone }).ok_or_else(|| unknown(name))
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -24,7 +24,12 @@ fn seeds(usual: u64) -> Vec<u64> {
 
 fn lived(seed: u64) -> Ledger {
     // Every other cluster takes a moment for an outage, and lets little catch up.
-    let hasty = Options { failover_grace: Span::from_secs(1), max_catch_up: 2, instants_per_tick: 40 };
+    let hasty = Options {
+        failover_grace: Span::from_secs(1),
+        max_catch_up: 2,
+        instants_per_tick: 40,
+        ..Options::default()
+    };
     let options = if seed.is_multiple_of(2) { Options::default() } else { hasty };
     let mut world = World::rough(seed);
     world.options = options;

@@ -6,11 +6,13 @@ use campanile_core::cron::instant_text;
 use campanile_core::time::{Span, Timestamp};
 use serde_json::{Map, Value, json};
 
+use super::super::tuning::NEW_ZONE;
 use super::names;
 use crate::seed::Dice;
 
-const ZONES: [&str; 5] =
-    ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"];
+/// Nodes of the version before lack the last one.
+const ZONES: [&str; 6] =
+    ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", NEW_ZONE];
 /// Where nothing is answered in time, or well, is one of them.
 const PLACES: [&str; 8] = ["ok", "ok", "ok", "slow", "slow", "flaky", "bad", "gone"];
 const OVERLAPS: [&str; 6] = ["allow", "skip", "queue_one", "queue_all", "replace", "terminate"];
