@@ -71,20 +71,20 @@ bench:
 	@$(CARGO) build --release --locked -p campanile-cluster-tests --no-default-features --bin bench
 	target/release/bench
 
-# SIM: what the simulation needs, built for speed.
-SIM := $(CARGO) run --release --locked --quiet -p campanile-cluster-tests --bin sim
+# The simulation, built for speed, of a program that reads one format level more, so that a version before it can take part.
+SIM := -p campanile-cluster-tests --features formats --bin sim
 
 # Whole nodes: consensus, network, disk and clock under one seed (docs/simulation.md). MINUTES, THREADS, KINDS, PLAN and more: see
 # cluster-tests/src/bin/sim.rs.
 sim:
 	@echo "Building the simulation (some minutes the first time) ..."
-	@$(CARGO) build --release --locked -p campanile-cluster-tests --bin sim
-	@SEEDS=$(SEEDS) $(SIM)
+	@$(CARGO) build --release --locked $(SIM)
+	@SEEDS=$(SEEDS) $(CARGO) run --release --locked --quiet $(SIM)
 
 # DAYS and SCHEDULES may be said.
 quiet:
-	@$(CARGO) build --release --locked -p campanile-cluster-tests --bin sim
-	@QUIET=1 $(SIM)
+	@$(CARGO) build --release --locked $(SIM)
+	@QUIET=1 $(CARGO) run --release --locked --quiet $(SIM)
 
 # Replicas of the machine in one thread, fed from one log in random cuts, compared bit by bit.
 model:
@@ -93,10 +93,10 @@ model:
 # A run that finds something ends with 1, which is what is wanted here; it names seed and property. One that finds nothing
 # is a hole in the simulation. Anything else, a name that is none for one, is a failure of the run. Never of what ships.
 mutants:
-	@$(CARGO) build --release --locked -p campanile-cluster-tests --features mutants --bin sim
+	@$(CARGO) build --release --locked $(SIM) --features mutants
 	@missed=""; for mutant in $(MUTANTS); do \
 		echo "== $$mutant"; status=0; \
-		MUTANT=$$mutant SEEDS=200 $(CARGO) run --release --locked --quiet -p campanile-cluster-tests --features mutants --bin sim \
+		MUTANT=$$mutant SEEDS=200 $(CARGO) run --release --locked --quiet $(SIM) --features mutants \
 			|| status=$$?; \
 		case $$status in 0) missed="$$missed $$mutant";; 1) ;; *) exit $$status;; esac; \
 	done; \

@@ -62,8 +62,8 @@ struct Stand {
     applied: Option<u64>,
     /// Nothing starts here any more.
     given_up: bool,
-    /// The newest format level that its program reads, if not this program's.
-    speaks: Option<FormatLevel>,
+    /// Whether its program is of the version before.
+    is_older: bool,
 }
 
 /// A node that serves.
@@ -207,14 +207,10 @@ impl Host {
         self.stand().given_up = true;
     }
 
-    /// The program on it reads format levels up to this one, from the next start on.
-    pub fn speak(&self, level: FormatLevel) {
-        self.stand().speaks = Some(level);
-    }
-
-    /// What the tz data of an older program lack.
-    fn lacks_zone(&self) -> Option<&'static str> {
-        self.stand().speaks.filter(|level| *level < FormatLevel::NEWEST).map(|_| NEW_ZONE)
+    /// The program on it is of the version before or not, from the next start on: it reads the oldest format level alone, and
+    /// its tz data lack a zone.
+    pub fn be_older(&self, is_older: bool) {
+        self.stand().is_older = is_older;
     }
 
     /// The process stands still.
@@ -307,7 +303,10 @@ impl Host {
             cluster: "simulated".into(),
             clock,
             guard,
-            plan: plan::Options { lacks_zone: self.lacks_zone(), ..plan::Options::default() },
+            plan: plan::Options {
+                lacks_zone: self.stand().is_older.then_some(NEW_ZONE),
+                ..plan::Options::default()
+            },
             retention: self.0.around.tuning.retention,
             limits: Limits { in_flight: 256, per_host: 64 },
             egress: Arc::new(Egress::new(Rules::default(), nobody)),
@@ -338,7 +337,7 @@ impl Host {
             open_log: self.0.disk.opener(),
             start_log: self.0.disk.starter(),
             network: around.net.from(&self.0.address),
-            speaks: self.stand().speaks.unwrap_or(FormatLevel::NEWEST),
+            speaks: if self.stand().is_older { FormatLevel::OLDEST } else { FormatLevel::NEWEST },
             ..defaults
         }
     }

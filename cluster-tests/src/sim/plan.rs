@@ -82,9 +82,6 @@ impl FromStr for Plan {
 /// Half of the worlds begin with one or two nodes of the version before, which are upgraded some time.
 fn older(dice: &mut Dice, until: u64) -> Vec<Fault> {
     let count = [0, 0, 1, 2][dice.below(4) as usize];
-    if !Kind::Older.is_possible() {
-        return Vec::new();
-    }
     let first = dice.below(FOUNDERS as u64) as usize;
     let old = (0..count).map(|n| {
         let whom = Whom::Place((first + n) % FOUNDERS);

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use campanile_core::format::FormatLevel;
 use campanile_core::id::NodeId;
 
 use super::fault::{Fault, Kind, Whom};
@@ -33,7 +32,7 @@ impl Hand {
     /// One fault from its beginning to its end.
     pub async fn strike(self, fault: Fault) {
         let Some(host) = self.resolve(fault.whom) else { return };
-        if !fault.kind.is_possible() || fault.kind == Kind::Replace && !can_miss_disk(&self.hosts, &host) {
+        if fault.kind == Kind::Replace && !can_miss_disk(&self.hosts, &host) {
             return;
         }
         self.trace.note("fault", &[host.place() as u64, fault.lasts], || format!("{fault}"));
@@ -265,11 +264,11 @@ impl Hand {
 /// A node of the version before in its place, and then this one again.
 async fn older(host: &Host, lasts: Duration) {
     host.kill();
-    host.speak(FormatLevel::OLDEST);
+    host.be_older(true);
     host.start();
     tokio::time::sleep(lasts).await;
     host.kill();
-    host.speak(FormatLevel::NEWEST);
+    host.be_older(false);
     host.start();
 }
 
