@@ -72,7 +72,9 @@ bench:
 	target/release/bench
 
 # The simulation, built for speed, of a program that reads one format level more, so that a version before it can take part.
-SIM := -p campanile-cluster-tests --features formats --bin sim
+# `FORMATS=` plays what ships, as the tests do.
+FORMATS ?= --features formats
+SIM := -p campanile-cluster-tests $(FORMATS) --bin sim
 
 # Whole nodes: consensus, network, disk and clock under one seed (docs/simulation.md). MINUTES, THREADS, KINDS, PLAN and more: see
 # cluster-tests/src/bin/sim.rs.
