@@ -65,6 +65,10 @@ fn worlds_of_bad_luck_keep_every_promise() {
         println!("seed {seed}: {commands} commands, {calls} calls, {sends} webhooks");
         assert!(commands > 100 && calls > 100, "seed {seed}: nothing happens");
         let told = &verdict.found.told;
-        assert!(told.is_empty(), "make sim FORMATS= SEED={seed} MINUTES={MINUTES} finds {told:#?}\n{}", verdict.plan);
+        assert!(
+            told.is_empty(),
+            "make sim FORMATS= SEED={seed} MINUTES={MINUTES} finds {told:#?}\n{}",
+            verdict.plan
+        );
     }
 }

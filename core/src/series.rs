@@ -4,12 +4,13 @@
 
 mod count;
 mod mask;
+mod part;
 mod source;
 
 use std::sync::Arc;
 
 use crate::calendar::Calendar;
-use crate::cron::{CronCache, CronError, Occurrence, SecondSet};
+use crate::cron::{CronCache, CronError, Occurrence};
 use crate::definition::Definition;
 use crate::id::LogIndex;
 use crate::rrule::RuleCache;
@@ -17,19 +18,12 @@ use crate::spec::{Exclusion, Spec, Window};
 use crate::time::{Span, Timestamp};
 
 use mask::Mask;
+use part::Part;
 use source::Source;
-
-/// How often a search passes over instants of one spec since they are excluded: the first time those of a minute at once,
-/// soon those of a whole day, so that almost three years are looked at. What has none in them is taken to be excluded for
-/// ever, at create as well as at a tick.
-const MAX_JUMPS: u32 = 1_000;
 
 /// How far every spec is looked at before any of them is looked at further. Where another one has an instant so near, a
 /// spec that is excluded for years costs a tick a day of it and not all of them.
 const NEAR: Span = Span::from_secs(86_400);
-
-/// How often exclusions may take turns in covering what follows before seconds are looked at as a set.
-const MAX_TURNS: usize = 16;
 
 /// The instants of one definition, ready to be searched.
 #[derive(Debug, Clone)]
@@ -37,13 +31,6 @@ pub struct Series {
     parts: Vec<Part>,
     window: Window,
     rules_at: LogIndex,
-}
-
-/// The instants of one spec, and what is taken out of them.
-#[derive(Debug, Clone)]
-struct Part {
-    source: Source,
-    masks: Vec<Mask>,
 }
 
 /// Parsed patterns and rules by their texts, bounded.
@@ -223,66 +210,10 @@ impl Series {
     }
 }
 
-impl Part {
-    /// The first instant in `(after, until]`.
-    fn next(&self, after: Timestamp, until: Timestamp) -> Option<Occurrence> {
-        let mut after = after;
-        for jump in 0..MAX_JUMPS {
-            let found = self.source.next(after).filter(|found| found.at <= until)?;
-            if !self.covers(found.at) {
-                return Some(found);
-            }
-            let free = self.uncovered_from(found.at)?;
-            let next = count::first_of_block(self, free, block_len(jump)).unwrap_or_else(|end| end);
-            after = next - Span::from_millis(1);
-        }
-        None
-    }
-
-    /// The last instant in `(after, before)`.
-    fn prev(&self, before: Timestamp, after: Timestamp) -> Option<Occurrence> {
-        let mut before = before;
-        for jump in 0..MAX_JUMPS {
-            let found = self.source.prev(before).filter(|found| found.at > after)?;
-            if !self.covers(found.at) {
-                return Some(found);
-            }
-            let last = count::last_of_block(self, found.at, block_len(jump));
-            before = last.map_or_else(|start| start, |last| last.successor());
-        }
-        None
-    }
-
-    fn covers(&self, at: Timestamp) -> bool {
-        self.masks.iter().any(|mask| mask.covers(at))
-    }
-
-    /// The first instant at or after `at` that no exclusion covers, or one before it when they take turns for so long that
-    /// it is not worth while to go on; none when one of them covers all.
-    fn uncovered_from(&self, at: Timestamp) -> Option<Timestamp> {
-        let mut free = at;
-        for _ in 0..MAX_TURNS {
-            let before = free;
-            for mask in &self.masks {
-                free = mask.uncovered_from(free)?;
-            }
-            if free == before {
-                break;
-            }
-        }
-        Some(free)
-    }
-}
-
-/// How many seconds are looked at when so many blocks had nothing: what is excluded is mostly a few seconds or a few days.
-fn block_len(jump: u32) -> u32 {
-    (60 << (3 * jump.min(4))).min(SecondSet::MAX_LEN)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cron::{DayMatch, DstGap, DstOverlap};
+    use crate::cron::{DayMatch, DstGap, DstOverlap, SecondSet};
     use crate::spec::CronSpec;
     use proptest::prelude::*;
 

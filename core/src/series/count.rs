@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::cron::SecondSet;
 use crate::time::{Span, Timestamp};
 
-use super::Part;
+use super::part::Part;
 
 /// How many distinct instants of all parts are in `(after, until]`.
 pub(super) fn count(parts: &[Part], after: Timestamp, until: Timestamp) -> u64 {
