@@ -25,7 +25,7 @@ pub const KNOWN: &[(Mutant, u64, &str)] = &[
     (Mutant::HashOrderInApply, 1, "a healed cluster works again"),
     (Mutant::LeaderRestore, 1, "one payload per log id"),
     (Mutant::SettleWithoutFencing, 1, "equal machines at equal index"),
-    (Mutant::ImageWithoutRows, 1, "equal ledgers"),
+    (Mutant::ImageWithoutRows, 2, "equal ledgers"),
     (Mutant::KeysForgottenAtFailover, 1, "equal machines at equal index"),
     (Mutant::RetryWaitInMemory, 1, "equal machines at equal index"),
 ];
