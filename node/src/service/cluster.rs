@@ -69,6 +69,6 @@ fn failure(failure: ChangeFailure) -> Failure {
     match failure {
         ChangeFailure::Undone(undone) => Failure::Undone(undone),
         ChangeFailure::NoSuchNode(node) => Problem::not_found(format!("there is no node {node}")).into(),
-        ChangeFailure::Refused(why) => Problem::new(Code::InvalidSchedule, why).into(),
+        ChangeFailure::Refused(why) => Problem::new(Code::Conflict, why).into(),
     }
 }
