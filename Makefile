@@ -6,6 +6,7 @@
 #   make test     check, then every test with the fixed share of faults; says where the time went
 #   make bench    the figures, from a release build of three real processes; also in target/bench.json
 #   make sim      200 worlds of bad luck from their seeds; SEED=7 plays one of them, TRACE=1 with what happened
+#   make same     ten worlds by a debug and by a release build: the same, bit for bit
 #   make quiet    60 days of three nodes and 1,000 schedules without bad luck, in minutes
 #   make model    the pure machine fed in random cuts, RUNS seeds of it
 #   make mutants  bugs put back one at a time: the simulation must catch each within 200 seeds
@@ -15,7 +16,7 @@ SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS   += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo check fix test bench sim quiet model mutants faults audit tools
+.PHONY: help demo check fix test bench sim same quiet model mutants faults audit tools
 
 # One share for everybody, so that two runs of `make test` mean the same. `make faults` and `make sim` are the long ones.
 KILLS ?= 200
@@ -76,12 +77,22 @@ bench:
 FORMATS ?= --features formats
 SIM := -p campanile-cluster-tests $(FORMATS) --bin sim
 
+SAME := -p campanile-cluster-tests --test sim bit_for_bit -- --nocapture
+
 # Whole nodes: consensus, network, disk and clock under one seed (docs/simulation.md). MINUTES, THREADS, KINDS, PLAN and more: see
 # cluster-tests/src/bin/sim.rs.
 sim:
 	@echo "Building the simulation (some minutes the first time) ..."
 	@$(CARGO) build --release --locked $(SIM)
 	@SEEDS=$(SEEDS) $(CARGO) run --release --locked --quiet $(SIM)
+
+# The same seed is the same world, whatever the build; each build also plays each seed twice.
+same:
+	@mkdir -p target
+	@$(CARGO) test --locked --quiet $(SAME) > target/same-debug.txt
+	@$(CARGO) test --locked --quiet --release $(SAME) > target/same-release.txt
+	@diff <(grep ^seed target/same-debug.txt) <(grep ^seed target/same-release.txt)
+	@grep ^seed target/same-release.txt; echo "the same in debug and in release"
 
 # DAYS and SCHEDULES may be said.
 quiet:

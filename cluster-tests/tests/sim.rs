@@ -11,7 +11,7 @@ const SAME_SEEDS: std::ops::RangeInclusive<u64> = 1..=10;
 /// Seeds whose worlds are judged by every run of the tests,
 const FIXED: std::ops::RangeInclusive<u64> = 11..=16;
 /// and how many that nobody has played yet.
-const FRESH: u64 = 4;
+const FRESH: u64 = 8;
 /// How long those last, in virtual minutes.
 const MINUTES: u64 = 3;
 
