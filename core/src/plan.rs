@@ -181,9 +181,8 @@ impl Planner {
     pub fn decide(&mut self, state: &State, schedule: &Schedule, now: Timestamp) -> Decision {
         self.guard(state, schedule, |planner, schedule| {
             let series = planner.series(state, &schedule.definition)?;
-            let searched = Schedule { mark: undecided_after(state, schedule), ..schedule.clone() };
-            let decision = catch_up::decide(&planner.options, &searched, &series, now);
-            Ok(Decision { after: schedule.mark, ..decision })
+            let from = undecided_after(state, schedule);
+            Ok(catch_up::decide(&planner.options, schedule, &series, from, now))
         })
     }
 
@@ -199,7 +198,7 @@ impl Planner {
             let series = planner.series(state, &schedule.definition)?;
             // Who catches up on everything asks for the pause as well.
             if schedule.definition.policy.catch_up == CatchUp::UNLIMITED {
-                return Ok(catch_up::decide(&planner.options, schedule, &series, now));
+                return Ok(catch_up::decide(&planner.options, schedule, &series, schedule.mark, now));
             }
             Ok(catch_up::end_pause(&planner.options, schedule, &series, until, now))
         });

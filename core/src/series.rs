@@ -148,11 +148,7 @@ impl Series {
     /// The first instant strictly after `after`, and the place of the first spec that makes it.
     #[must_use]
     pub fn next_of(&self, after: Timestamp) -> Option<(usize, Occurrence)> {
-        let after = match self.window.start_at {
-            Some(start) if start > after => start - Span::from_millis(1),
-            _ => after,
-        };
-        let last = self.window.end_at.unwrap_or(Timestamp::NEVER);
+        let (after, last) = self.in_window(after, Timestamp::NEVER);
         self.first_up_to(after, last.min(after + NEAR)).or_else(|| self.first_up_to(after, last))
     }
 
@@ -166,9 +162,8 @@ impl Series {
     /// The last instant in `(after, until]`. What lies before that is not looked at.
     #[must_use]
     pub fn last_in(&self, after: Timestamp, until: Timestamp) -> Option<Occurrence> {
-        let mut after = self.window.start_at.map_or(after, |start| after.max(start - Span::from_millis(1)));
-        let before = self.window.end_at.map_or(until, |end| until.min(end)).successor();
-        let mut last = None;
+        let (mut after, until) = self.in_window(after, until);
+        let (before, mut last) = (until.successor(), None);
         for part in &self.parts {
             if let Some(found) = part.prev(before, after) {
                 after = found.at;
@@ -176,6 +171,20 @@ impl Series {
             }
         }
         last
+    }
+
+    /// The first and the last instant in `(after, until]`. What lies outside of that is not looked at.
+    #[must_use]
+    pub fn ends_in(&self, after: Timestamp, until: Timestamp) -> Option<(Timestamp, Timestamp)> {
+        let (after, until) = self.in_window(after, until);
+        let (_, first) = self.first_up_to(after, until)?;
+        Some((first.at, self.last_in(after, until)?.at))
+    }
+
+    /// As much of `(after, until]` as is in the window.
+    fn in_window(&self, after: Timestamp, until: Timestamp) -> (Timestamp, Timestamp) {
+        let after = self.window.start_at.map_or(after, |start| after.max(start - Span::from_millis(1)));
+        (after, self.window.end_at.map_or(until, |end| until.min(end)))
     }
 
     /// The first instant in `(after, until]`, and the place of the first spec that makes it.
@@ -200,8 +209,7 @@ impl Series {
     /// at a time, for others. No instant is visited.
     #[must_use]
     pub fn count(&self, after: Timestamp, until: Timestamp) -> u64 {
-        let after = self.window.start_at.map_or(after, |start| after.max(start - Span::from_millis(1)));
-        let until = self.window.end_at.map_or(until, |end| until.min(end));
+        let (after, until) = self.in_window(after, until);
         match &*self.parts {
             _ if until <= after => 0,
             [Part { source, masks }] if masks.is_empty() => source.count(after, until),

@@ -15,28 +15,35 @@ use crate::schedule::Schedule;
 use crate::series::Series;
 use crate::time::{Span, Timestamp};
 
-pub(super) fn decide(options: &Options, schedule: &Schedule, series: &Series, now: Timestamp) -> Decision {
-    let mut decision = empty(schedule, series, now);
-    if now <= schedule.mark {
+/// Decides `(from, now]`; `from` is the mark, or behind it where nothing can be undecided before.
+pub(super) fn decide(
+    options: &Options,
+    schedule: &Schedule,
+    series: &Series,
+    from: Timestamp,
+    now: Timestamp,
+) -> Decision {
+    let mut decision = empty(schedule, series, now.max(from));
+    if now <= from {
         return decision;
     }
     let rule = schedule.definition.policy.catch_up;
     // Both are the last millisecond that is too old; what is exactly as old as the bound is not.
-    let missed = before(now, options.failover_grace).max(schedule.mark);
-    let lost = rule.window.map_or(schedule.mark, |window| before(now, window)).clamp(schedule.mark, missed);
+    let missed = before(now, options.failover_grace).max(from);
+    let lost = rule.window.map_or(from, |window| before(now, window)).clamp(from, missed);
 
     let mut skip = Skips { series, skips: &mut decision.skips };
     match rule.mode {
-        CatchUpMode::None => skip.all(SkipReason::TooLate, schedule.mark, missed),
+        CatchUpMode::None => skip.all(SkipReason::TooLate, from, missed),
         CatchUpMode::Latest => {
-            skip.all(SkipReason::TooLate, schedule.mark, lost);
+            skip.all(SkipReason::TooLate, from, lost);
             if let Some(newest) = last_of(series, lost, missed) {
                 skip.all(SkipReason::Coalesced, lost, newest - Span::from_millis(1));
                 decision.fire.push(late(newest));
             }
         }
         CatchUpMode::All => {
-            skip.all(SkipReason::TooLate, schedule.mark, lost);
+            skip.all(SkipReason::TooLate, from, lost);
             let newest = newest_of(series, lost, missed, options.max_catch_up);
             if let Some(oldest) = newest.first() {
                 skip.all(SkipReason::Limit, lost, *oldest - Span::from_millis(1));
@@ -79,9 +86,7 @@ pub(super) fn end_pause(
 ) -> Decision {
     let last_paused = (until - Span::from_millis(1)).max(schedule.mark);
     let gap = skip_pause(schedule, series, last_paused);
-    let resumed = Schedule { mark: last_paused, ..schedule.clone() };
-    let mut decision = decide(options, &resumed, series, now);
-    decision.after = schedule.mark;
+    let mut decision = decide(options, schedule, series, last_paused, now);
     decision.skips.splice(0..0, gap.skips);
     decision
 }
@@ -115,9 +120,7 @@ struct Skips<'a> {
 impl Skips<'_> {
     /// One row for all instants in `(after, until]`, when there are any.
     fn all(&mut self, reason: SkipReason, after: Timestamp, until: Timestamp) {
-        let first = self.series.next(after).map(|occurrence| occurrence.at).filter(|first| *first <= until);
-        let last = last_of(self.series, after, until);
-        if let (Some(from), Some(to)) = (first, last) {
+        if let Some((from, to)) = self.series.ends_in(after, until) {
             self.skips.push(Skip { reason, from, to, count: self.series.count(after, until) });
         }
     }

@@ -148,9 +148,7 @@ fn again_from(schedule: &Schedule, at: Timestamp, to: Timestamp) -> Result<Backf
 
 /// One row for all instants of `(after, to]`, when there are any.
 fn skipped(series: &Series, after: Timestamp, to: Timestamp) -> Result<Option<Skip>, Refusal> {
-    let first = series.next(after).map(|occurrence| occurrence.at).filter(|first| *first <= to);
-    let last = series.last_in(after, to).map(|occurrence| occurrence.at);
-    let (Some(from), Some(last)) = (first, last) else { return Ok(None) };
+    let Some((from, last)) = series.ends_in(after, to) else { return Ok(None) };
     let count = count_up_to(MAX_INSTANTS, series, after, to)?;
     Ok(Some(Skip { reason: SkipReason::Superseded, from, to: last, count }))
 }
