@@ -36,7 +36,7 @@ timed = @mkdir -p target; SECONDS=0; echo "== $(1)"; $(2); \
 	printf '%6d s  %s\n' "$$SECONDS" "$(1)" >> $(TIMES)
 
 help:
-	@sed -n '3,12s/^# *//p' Makefile
+	@sed -n '3,/^$$/s/^# *//p' Makefile
 
 demo:
 	@echo "Building Campanile (some minutes the first time) ..."

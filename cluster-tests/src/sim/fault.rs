@@ -46,11 +46,13 @@ macro_rules! kinds {
             /// # Errors
             /// The name that no kind has.
             pub fn named(list: &str) -> Result<Vec<Self>, String> {
-                let named = |name: &str| {
-                    let kind = Self::ALL.iter().copied().find(|kind| kind.name() == name);
-                    kind.ok_or_else(|| name.to_owned())
-                };
+                let named = |name: &str| Self::of(name).ok_or_else(|| name.to_owned());
                 list.split(',').map(str::trim).map(named).collect()
+            }
+
+            /// The kind of this name.
+            fn of(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|kind| kind.name() == name)
             }
         }
     };
@@ -174,7 +176,7 @@ impl FromStr for Fault {
             "leader" => Whom::Leader,
             place => Whom::Place(place.parse().map_err(|_| wrong())?),
         };
-        let kind = Kind::ALL.iter().copied().find(|known| known.name() == kind).ok_or_else(wrong)?;
+        let kind = Kind::of(kind).ok_or_else(wrong)?;
         Ok(Self { at: millis(at)?, lasts: millis(lasts)?, kind, whom })
     }
 }
